@@ -1,0 +1,1 @@
+"""Developer tooling. Nothing in here is shipped in a wheel or an image."""

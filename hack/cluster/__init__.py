@@ -1,0 +1,1 @@
+"""A Kubernetes cluster for people who have none: `python -m hack.cluster up`."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from hack.cluster import recipes, tools
+from hack.cluster import pipconfig, recipes, tools
 from hack.cluster.errors import ClusterError
+from hack.cluster.kubeconfig import write_private
 from hack.cluster.paths import ClusterPaths, cache_root, repository
 from hack.cluster.progress import run_logged
 
@@ -53,3 +56,43 @@ def kind_down(name: str) -> None:
     answer = subprocess.run([kind(), "delete", "cluster", "--name", name], capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         raise ClusterError(f"kind cannot delete the cluster {name!r}: {answer.stderr.strip()}")
+
+
+def docker_build(image: str, dockerfile: Path, context: Path, arguments: Mapping[str, str]) -> str:
+    """Build with Docker, whose own cache decides what is new; return the image's id."""
+    flags = [item for pair in sorted(arguments.items()) for item in ("--build-arg", "=".join(pair))]
+    with tempfile.TemporaryDirectory(prefix="rca-build-") as scratch:
+        lent = pipconfig.of_this_machine()
+        write_private(Path(scratch) / "pip.conf", lent.conf)
+        flags += ["--secret", f"id=pip-conf,src={scratch}/pip.conf"]
+        if lent.ca_bundle is not None:
+            flags += ["--secret", f"id=ca-bundle,src={lent.ca_bundle}"]
+        command = ["docker", "build", "--tag", image, "--file", str(dockerfile), *flags, str(context)]
+        run_logged(command, title=f"building {image}", log=cache_root() / "logs" / "docker-build.log")
+    answer = subprocess.run(
+        ["docker", "image", "inspect", "--format", "{{.Id}}", image], capture_output=True, text=True, check=False
+    )
+    if answer.returncode != 0:
+        raise ClusterError(f"Docker built {image} but does not show it: {answer.stderr.strip()}")
+    return answer.stdout.strip()
+
+
+def load(context: str, image: str, archive: Path | None) -> None:
+    """Bring an image (Docker's, or an archive) into a cluster that somebody else's tool made."""
+    name = context.partition("-")[2]
+    if context.startswith("kind-"):
+        command = (
+            [kind(), "load", "docker-image", image, "--name", name]
+            if archive is None
+            else [kind(), "load", "image-archive", str(archive), "--name", name]
+        )
+    elif context == "minikube":
+        command = ["minikube", "image", "load", image if archive is None else str(archive)]
+    elif context.startswith("k3d-"):
+        command = ["k3d", "image", "import", image if archive is None else str(archive), "--cluster", name]
+    else:
+        raise ClusterError(
+            f"There is no known way to bring an image into the cluster of the context {context!r}: push it to a "
+            "registry that the cluster can pull from."
+        )
+    run_logged(command, title=f"loading {image}", log=cache_root() / "logs" / "image-load.log")

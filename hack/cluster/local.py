@@ -15,8 +15,8 @@ from hack.cluster import (
     controlplane,
     localnode,
     network,
+    ociarchive,
     packages,
-    pauseimage,
     process,
     recipes,
     state as states,
@@ -135,7 +135,7 @@ def _start(paths: ClusterPaths, state: State, plane: Path, node: Binaries | None
 
 def _load_pause_image(paths: ClusterPaths, node: Binaries) -> None:
     def make(target: Path) -> None:
-        pauseimage.write_archive(target / "pause.tar", Path(node.system["busybox"]))
+        ociarchive.write_sandbox(target / "pause.tar", name=versions.PAUSE_IMAGE, busybox=Path(node.system["busybox"]))
 
     entry = ensure_entry(cache_root() / "images" / "pause" / versions.PAUSE_IMAGE.rpartition(":")[2], make, what="the sandbox image")
     supervisor.wait_for(

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from hack.cluster import gobuild, recipes, versions
+from hack.cluster import gobuild, recipes
 from hack.cluster.errors import ClusterError
 from hack.cluster.manifest import ensure_entry
 from hack.cluster.paths import cache_root
@@ -38,6 +38,12 @@ def ensure(recipe: Recipe) -> Path:
     entry = cache_root() / "tools" / recipe.key
     ensure_entry(entry, lambda target: gobuild.build(recipe, target), what=f"{recipe.name} {recipe.version}")
     return entry / "bin"
+
+
+def cached(recipe: Recipe) -> Path:
+    """The directory of binaries that are in use already; not verified again, because this is asked often."""
+    bin_dir = cache_root() / "tools" / recipe.key / "bin"
+    return bin_dir if bin_dir.is_dir() else ensure(recipe)
 
 
 def ensure_all(names: Sequence[str]) -> Path:
@@ -95,6 +101,3 @@ def _link(link: Path, target: Path) -> None:
     temporary.unlink(missing_ok=True)
     temporary.symlink_to(target)
     temporary.rename(link)
-
-
-__all__ = ["acceptable", "ensure", "ensure_all", "kubectl", "select", "versions"]

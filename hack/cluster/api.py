@@ -42,10 +42,15 @@ class Api:
         return self.get(path)[0] == 200
 
     def node_ready(self, name: str) -> bool:
-        """Ready, and rid of the taint that keeps Pods away until the controller has seen it."""
+        """Ready, rid of the taint that keeps Pods away until the controller has seen it, and kubelet answers.
+
+        The last matters after a repair: the condition in the API is then still the dead kubelet's.
+        """
         status, body = self.get(f"/api/v1/nodes/{name}")
         if status != 200:
             return False
         node = json.loads(body)
         conditions = {item["type"]: item["status"] for item in node.get("status", {}).get("conditions", [])}
-        return conditions.get("Ready") == "True" and not node["spec"].get("taints")
+        if conditions.get("Ready") != "True" or node["spec"].get("taints"):
+            return False
+        return self.exists(f"/api/v1/nodes/{name}/proxy/healthz")

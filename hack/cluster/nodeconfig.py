@@ -94,7 +94,7 @@ def kubelet(paths: ClusterPaths, state: State, authority: Authority, serving: Pa
         "cgroupRoot": f"/{cgroups.group(state.name)}",
         "failCgroupV1": False,
         "failSwapOn": False,
-        "localStorageCapacityIsolation": False,
+        "localStorageCapacityIsolation": True,
         "evictionHard": {
             "memory.available": "64Mi",
             "nodefs.available": "0%",

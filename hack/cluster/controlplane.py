@@ -13,6 +13,8 @@ from hack.cluster.state import State
 
 SERVICE_SUBNET = "10.96.0.0/16"
 FIRST_SERVICE = "10.96.0.1"
+_UNTHROTTLED = ("--kube-api-qps=500", "--kube-api-burst=1000")
+"""The default of 20 requests per second makes the controllers need seconds to start, and tests wait for them."""
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 
@@ -28,12 +30,16 @@ class Identities:
     scheduler: Pair
     to_kubelet: Pair
     service_accounts: Pair
+    front_proxy: Authority
+    front_proxy_client: Pair
 
 
 def issue(paths: ClusterPaths, state: State) -> Identities:
     """Make the certificates once; later calls return the same ones."""
     authority = Authority(paths.pki)
     authority.ensure()
+    front_proxy = Authority(paths.pki / "front-proxy")
+    front_proxy.ensure()
     local = ["127.0.0.1", "::1"]
     return Identities(
         authority=authority,
@@ -50,6 +56,8 @@ def issue(paths: ClusterPaths, state: State) -> Identities:
         scheduler=authority.issue("scheduler", common_name="system:kube-scheduler"),
         to_kubelet=authority.issue("to-kubelet", common_name="kube-apiserver", organization="system:masters"),
         service_accounts=authority.signing_key("service-accounts"),
+        front_proxy=front_proxy,
+        front_proxy_client=front_proxy.issue("client", common_name="front-proxy-client"),
     )  # fmt: skip
 
 
@@ -130,6 +138,13 @@ def _apiserver(state: State, identities: Identities) -> list[str]:
         f"--kubelet-client-certificate={identities.to_kubelet.certificate}",
         f"--kubelet-client-key={identities.to_kubelet.key}",
         "--kubelet-preferred-address-types=InternalIP",
+        f"--requestheader-client-ca-file={identities.front_proxy.pair.certificate}",
+        "--requestheader-allowed-names=front-proxy-client",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        f"--proxy-client-cert-file={identities.front_proxy_client.certificate}",
+        f"--proxy-client-key-file={identities.front_proxy_client.key}",
         "--profiling=false",
     ]
     if state.with_node:
@@ -151,6 +166,7 @@ def _controller(paths: ClusterPaths, state: State, identities: Identities) -> li
         f"--cluster-signing-cert-file={identities.authority.pair.certificate}",
         f"--cluster-signing-key-file={identities.authority.pair.key}",
         "--use-service-account-credentials",
+        *_UNTHROTTLED,
         "--leader-elect=false",
         "--profiling=false",
     ]
@@ -164,6 +180,7 @@ def _scheduler(paths: ClusterPaths, state: State) -> list[str]:
         f"--authorization-kubeconfig={config}",
         "--bind-address=127.0.0.1",
         f"--secure-port={state.scheduler_port}",
+        *_UNTHROTTLED,
         "--leader-elect=false",
         "--profiling=false",
     ]

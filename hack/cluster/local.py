@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import subprocess
 import time
@@ -30,13 +29,11 @@ from hack.cluster.errors import ClusterError
 from hack.cluster.localnode import Binaries
 from hack.cluster.manifest import ensure_entry
 from hack.cluster.paths import ClusterPaths, cache_root
-from hack.cluster.progress import note
 from hack.cluster.state import Kind, State
 from hack.cluster.supervisor import Component
 
 API_SECONDS = 60.0
 NODE_SECONDS = 90.0
-LOGGED_BYTES = 64 << 20
 
 
 def api_of(paths: ClusterPaths, state: State) -> Api:
@@ -194,12 +191,3 @@ def _retry(attempt: Callable[[], bool], *, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not attempt() and time.monotonic() < deadline:
         time.sleep(0.1)
-
-
-def truncate_logs(paths: ClusterPaths) -> None:
-    """A cluster left running for days must not fill the disk."""
-    for log in paths.logs.glob("*.log"):
-        with contextlib.suppress(OSError):
-            if log.stat().st_size > LOGGED_BYTES:
-                note(f"emptying {log}")
-                os.truncate(log, 0)

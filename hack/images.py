@@ -1,0 +1,71 @@
+"""The project's images: what they are called, what they are made from, and how they get onto a cluster's node.
+
+`python -m hack.images build` builds all of them, `… load --name CLUSTER` builds and brings them to the cluster. Nothing is
+pushed anywhere. The names resolve to themselves in a Pod's `image:` field because the node already has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image of ours."""
+
+    name: str
+    dockerfile: str
+
+
+OPERATOR = Image("rca-rollout/operator:dev", "images/operator/Dockerfile")
+HARNESS = Image("rca-rollout/harness:dev", "images/harness/Dockerfile")
+PLAIN_ENGINE = Image("rca-rollout/plain-engine:dev", "examples/engines/plain/Dockerfile")
+IMAGES = (OPERATOR, HARNESS, PLAIN_ENGINE)
+
+
+def _cluster(*arguments: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "hack.cluster", *arguments], cwd=ROOT, check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr
+    )
+
+
+def build(images: Sequence[Image] = IMAGES) -> None:
+    for image in images:
+        _cluster("image", "build", image.name, "--file", image.dockerfile, "--context", ".")
+
+
+def load(cluster: str, images: Sequence[Image] = IMAGES) -> None:
+    build(images)
+    for image in images:
+        _cluster("image", "load", image.name, "--name", cluster)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m hack.images", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("build", help="build every image whose contents changed")
+    verbs.add_parser("load", help="build, then load into a cluster").add_argument("--name", default="rca")
+    verbs.add_parser("list", help="print the images' names")
+    options = parser.parse_args(arguments)
+    try:
+        if options.verb == "build":
+            build()
+        elif options.verb == "load":
+            load(options.name)
+        else:
+            print("\n".join(image.name for image in IMAGES))
+    except subprocess.CalledProcessError as error:
+        # hack.cluster has said why on standard error.
+        return int(error.returncode) or 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

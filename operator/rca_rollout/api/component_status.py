@@ -1,0 +1,156 @@
+"""The status of an RcaComponent: everything the operator must remember, so that a restart loses nothing.
+
+Clocks are absolute times. The figures for columns are preformatted strings.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from rca_rollout.api.base import Model
+from rca_rollout.api.common import ComponentPhase, EffectiveMode, EventType, Status, Trigger, Verdict
+from rca_rollout.api.values import Count, Digest, Figure, Message, ReasonName, Timestamp, Uid
+
+Name = Annotated[str, Field(max_length=253)]
+Value = Annotated[str, Field(max_length=128)]
+
+EVIDENCE_LIMIT = 20
+
+
+class TargetClaim(Model):
+    """The key that this component holds: of two components on one key, the oldest has it."""
+
+    config_map: Name
+    key: Name
+
+
+class Evaluation(Model):
+    """The last verdict, for people."""
+
+    accuracy: Figure | None = None
+    """AC@1 with the component active."""
+    delta: Figure | None = None
+    """Its distance to the run without the component."""
+    mttr: Figure | None = None
+    baseline: Figure | None = None
+    verdict: Verdict | None = None
+    run: Name | None = None
+    finished_at: Timestamp | None = None
+
+
+class CurrentRun(Model):
+    """The run that is waited for."""
+
+    name: Name
+    uid: Uid | None = None
+    trigger: Trigger
+    started_at: Timestamp
+
+
+class EvidenceRun(Model):
+    """A finished run that counts. A run that is not listed here proves nothing."""
+
+    name: Name
+    uid: Uid
+    trigger: Trigger
+    verdict: Verdict
+    started_at: Timestamp | None = None
+    finished_at: Timestamp | None = None
+    scorecard_sha256: Digest | None = None
+    deterministic_sha256: Digest | None = None
+    message: Message | None = None
+
+
+class Evidence(Model):
+    """What the current epoch has shown. The counters outlive the list and the runs themselves."""
+
+    since: Timestamp | None = None
+    passing: Count = 0
+    failing: Count = 0
+    runs: Annotated[tuple[EvidenceRun, ...], Field(max_length=EVIDENCE_LIMIT)] = ()
+
+
+class ObservationStatus(Model):
+    """The observation period."""
+
+    started_at: Timestamp | None = None
+    ends_at: Timestamp | None = None
+    elapsed: Figure | None = None
+    summary: Figure | None = None
+    """Such as `2/3 runs, 24h`."""
+
+
+class Retry(Model):
+    """Runs that said nothing, and when the next one is due."""
+
+    consecutive: Count = 0
+    next_at: Timestamp | None = None
+    reason: ReasonName | None = None
+    message: Message | None = None
+
+
+class Intent(Model):
+    """Written before the key is: after a crash it says what was under way, and until when it may be done."""
+
+    value: Value
+    observed: Annotated[str, Field(max_length=1024)] | None = None
+    """What the key held; absent if there was no key."""
+    target_uid: Uid
+    epoch: Digest | None = None
+    issued_at: Timestamp
+    not_after: Timestamp
+    cause: ReasonName
+
+
+class Promotion(Model):
+    """The last switch to Active."""
+
+    at: Timestamp
+    revision: Value | None = None
+    epoch: Digest | None = None
+    run: Name | None = None
+    scorecard_sha256: Digest | None = None
+    previous_value: Annotated[str, Field(max_length=1024)] | None = None
+
+
+class Demotion(Model):
+    """The last switch to Shadow."""
+
+    at: Timestamp
+    cause: ReasonName
+    message: Message | None = None
+
+
+class Transition(Model):
+    """The last thing that happened, the same as the last Event. Kept here because Events expire."""
+
+    reason: ReasonName
+    message: Message
+    type: EventType
+    at: Timestamp
+
+
+class RcaComponentStatus(Status):
+    """Where the component stands."""
+
+    phase: ComponentPhase | None = None
+    mode: EffectiveMode | None = None
+    """The effective mode, read from the target's key."""
+    revision: Value | None = None
+    """The revision that this status is about."""
+    epoch: Digest | None = None
+    """Hash of all that makes evidence comparable; a new one starts from the beginning."""
+    context: Digest | None = None
+    """Hash of the modes and revisions of the suite's other components."""
+    claimed_target: TargetClaim | None = None
+    evaluation: Evaluation | None = None
+    current_run: CurrentRun | None = None
+    runs_started: Count = 0
+    """How many runs were started; numbers the next one."""
+    evidence: Evidence | None = None
+    observation: ObservationStatus | None = None
+    retry: Retry | None = None
+    intent: Intent | None = None
+    promotion: Promotion | None = None
+    demotion: Demotion | None = None
+    last_transition: Transition | None = None

@@ -1,0 +1,181 @@
+"""Every reason that a condition, a run or an Event can carry, with its meaning.
+
+The words are public: alerts and scripts match on them. The documentation's table is printed from this enum.
+"""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """A CamelCase word; `meaning` is one line for the person who reads it."""
+
+    meaning: str
+
+    def __new__(cls, word: str, meaning: str) -> "Reason":
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.meaning = meaning
+        return member
+
+    # Any kind
+    AS_EXPECTED = "AsExpected", "Everything is as the spec wants it, or on its way there without a problem."
+    INITIALIZING = "Initializing", "The operator has not looked at the object yet."
+    SUSPENDED = "Suspended", "spec.suspend is set: nothing is evaluated or promoted."
+    INVALID_SPEC = "InvalidSpec", "The spec cannot be used; the message names the field."
+
+    # What a component or run needs
+    SUITE_NOT_FOUND = "SuiteNotFound", "The EvalSuite named by suiteRef does not exist in this namespace."
+    SUITE_NOT_READY = (
+        "SuiteNotReady",
+        "The EvalSuite exists but cannot be used; its own Ready condition says why.",
+    )
+    COMPONENT_NOT_FOUND = "ComponentNotFound", "The RcaComponent named by componentRef does not exist."
+    DATASET_NOT_FOUND = "DatasetNotFound", "The dataset's ConfigMap does not exist."
+    DATASET_KEY_MISSING = "DatasetKeyMissing", "The dataset's ConfigMap has no such key."
+    DATASET_INVALID = "DatasetInvalid", "The ground truth does not follow its schema."
+    DATASET_CHANGED = "DatasetChanged", "The dataset's digest is not the expected one."
+    BASELINE_NOT_FOUND = "BaselineNotFound", "The baseline's ConfigMap does not exist."
+    BASELINE_KEY_MISSING = "BaselineKeyMissing", "The baseline's ConfigMap has no such key."
+    BASELINE_INVALID = "BaselineInvalid", "The baseline does not follow its schema."
+    BASELINE_STALE = "BaselineStale", "The baseline was measured on another dataset: renew it."
+
+    # The target
+    TARGET_NOT_FOUND = "TargetNotFound", "The target's ConfigMap does not exist."
+    TARGET_NOT_OPTED_IN = (
+        "TargetNotOptedIn",
+        "The target's ConfigMap lacks our label, or does not list the key.",
+    )
+    TARGET_CLAIMED = "TargetClaimed", "An older RcaComponent holds the same key."
+    TARGET_IMMUTABLE = "TargetImmutable", "The target's ConfigMap is immutable, so its key cannot be written."
+    TARGET_KEY_MISSING = (
+        "TargetKeyMissing",
+        "The target's ConfigMap has no such key yet; consumers read that as Shadow.",
+    )
+    CONFIG_CONFLICT = (
+        "ConfigConflict",
+        "Another manager owns the key, or keeps writing it; the message names it.",
+    )
+    IN_SYNC = "InSync", "The key holds the value that was last written or adopted."
+    UNKNOWN_VALUE = "UnknownValue", "The key holds neither of the two values; nothing is written."
+    EXTERNAL = "External", "Somebody else set the key to shadow; it stays so until a retry or a new epoch."
+    ACTIVE_WITHOUT_EVIDENCE = (
+        "ActiveWithoutEvidence",
+        "Somebody else set the key to active without a promotion.",
+    )
+
+    # Evaluated
+    NOT_EVALUATED = "NotEvaluated", "No run of this epoch has ended yet."
+    RUN_PENDING = "RunPending", "A run waits for its turn, or for its Job."
+    RUN_IN_PROGRESS = "RunInProgress", "A run is under way."
+    WAITING_FOR_TURN = "WaitingForTurn", "The suite's other runs or promotions come first."
+    GATE_PASSED = "GatePassed", "Every check of the gate passed."
+    GATE_FAILED = "GateFailed", "A check of the gate failed; the message carries both numbers."
+    GATE_INCONCLUSIVE = "GateInconclusive", "The run was not valid, so it says nothing; it is tried again."
+    GATE_ERROR = "GateError", "The run did not produce a result; it is tried again."
+    RETRY_SCHEDULED = "RetryScheduled", "The last run said nothing; the next one starts at the time named."
+    EVAL_ERRORS = "EvalErrors", "Too many runs in a row said nothing: blocked until a new epoch or a retry."
+    EPOCH_CHANGED = "EpochChanged", "What is measured has changed, so all evidence starts anew."
+    CONTEXT_CHANGED = (
+        "ContextChanged",
+        "Another component of the suite has changed, so a fresh gate run is needed.",
+    )
+
+    # Observed
+    NOT_OBSERVED = "NotObserved", "The observation has not begun."
+    OBSERVATION_STARTED = "ObservationStarted", "The gate passed; the observation period has begun."
+    OBSERVATION_RUNNING = "ObservationRunning", "The period or the number of passing runs is not reached yet."
+    OBSERVATION_COMPLETE = "ObservationComplete", "Period, passing runs and the closing run are all there."
+    OBSERVATION_FAILED = "ObservationFailed", "A run failed during the observation."
+    OBSERVATION_RESET = "ObservationReset", "The observation began again; the message says what changed."
+    CLOSING_RUN = "ClosingRun", "The period is over; one last run decides."
+
+    # Promoted
+    NOT_PROMOTED = "NotPromoted", "The component shadows; it has not been promoted."
+    PROMOTING = "Promoting", "The key is being written."
+    PROMOTED = "Promoted", "The key was switched to active on evidence."
+    ADOPTED = "Adopted", "The key was active when the component was first seen; it is guarded at once."
+    UNCONFIRMED = "Unconfirmed", "The key is written; no consumer was asked to confirm it."
+    CONFIRMATION_FAILED = "ConfirmationFailed", "The consumers did not confirm the new mode in time."
+    HELD = "Held", "spec.mode is Shadow: evaluated, and held back."
+    SHADOW_REQUESTED = "ShadowRequested", "spec.mode was set to Shadow: the key was put back at once."
+    DEMOTING = "Demoting", "The key is being put back to shadow."
+    DEMOTED = "Demoted", "The key was put back to shadow."
+    DEMOTION_UNCONFIRMED = (
+        "DemotionUnconfirmed",
+        "The key was put back, but could not be read back as shadow.",
+    )
+    REVISION_CHANGED = (
+        "RevisionChanged",
+        "A new revision came, so the component shadows until it is promoted itself.",
+    )
+    WRITE_CONFLICT = "WriteConflict", "The key changed between reading and writing; it is read again."
+    WRITE_FAILED = "WriteFailed", "The API server refused the write; the message says why."
+
+    # Guard
+    GUARD_PASSED = "GuardPassed", "The last guard run found no regression."
+    GUARD_FAILED = "GuardFailed", "A guard run failed: with the component it is worse than without."
+    GUARD_BLIND = "GuardBlind", "Guard runs keep saying nothing: the component is unguarded."
+    GUARD_STOPPED = "GuardStopped", "Active, but suspended: no guard runs."
+    HARM_SUSPECTED = "HarmSuspected", "A run that is not valid shows harm; a second one starts at once."
+    ENGINE_REGRESSION = (
+        "EngineRegression",
+        "The result is worse with and without the component: it is not to blame.",
+    )
+
+    # The gate: validity
+    NO_BASELINE = "NoBaseline", "There is no baseline to compare with."
+    DATASET_MISMATCH = "DatasetMismatch", "Scorecard and baseline were made on different datasets."
+    INCIDENT_SET_MISMATCH = "IncidentSetMismatch", "Scorecard and baseline list different incidents."
+    TOO_FEW_INCIDENTS = "TooFewIncidents", "The dataset has fewer incidents than minIncidents."
+    TOO_FEW_FAULT_CLASSES = "TooFewFaultClasses", "The dataset has fewer fault classes than minFaultClasses."
+    VARIANT_MISSING = "VariantMissing", "The scorecard lacks a variant."
+    ARM_MISSING = "ArmMissing", "The scorecard lacks an arm."
+    REPEATS_DIFFER = "RepeatsDiffer", "Two repeats of the same run gave different results."
+    AGGREGATE_MISMATCH = "AggregateMismatch", "The scorecard's figures do not follow from its rows."
+    NON_FINITE = "NonFinite", "The scorecard holds a figure that is no finite number."
+    REVISION_MISMATCH = "RevisionMismatch", "The scorecard is about another revision."
+    IMPLAUSIBLE_TIMES = "ImplausibleTimes", "The measured times cannot be true."
+    GATE_INSENSITIVE = "GateInsensitive", "The known-bad control passed, so a pass would mean nothing."
+    SELF_REPORTED = "SelfReported", "The scorecard was not made by our scorer."
+
+    # The gate: checks
+    ACCURACY_REGRESSED = "AccuracyRegressed", "AC@1 dropped by more than the tolerance."
+    MTTR_REGRESSED = "MttrRegressed", "MTTR rose by more than the tolerance."
+    PROTECTED_INCIDENT_LOST = "ProtectedIncidentLost", "A protected incident is no longer explained."
+    SHADOW_COLLAPSE = "ShadowCollapse", "With everything in Shadow the result is not the committed baseline."
+    NO_EFFECT = "NoEffect", "The component changed no result (a warning)."
+
+    # The Job
+    JOB_CREATED = "JobCreated", "The Job was made."
+    JOB_REFUSED = "JobRefused", "The API server refused the Job; the message says why."
+    JOB_CONFLICT = "JobConflict", "A Job of that name exists and is not ours."
+    JOB_LOST = "JobLost", "The Job or its Pod vanished before the result was read."
+    IMAGE_PULL_FAILED = "ImagePullFailed", "An image cannot be pulled."
+    CONTAINER_CONFIG_ERROR = "ContainerConfigError", "A container cannot be made from its settings."
+    UNSCHEDULABLE = "Unschedulable", "No node takes the Pod."
+    START_TIMEOUT = "StartTimeout", "The Pod did not start in time."
+    DEADLINE_EXCEEDED = "DeadlineExceeded", "The Pod ran longer than job.timeout."
+    EVICTED = "Evicted", "The Pod was disrupted (eviction, preemption, drain); tried again for free."
+    NODE_LOST = "NodeLost", "The node went away."
+    OUT_OF_MEMORY = "OutOfMemory", "A container was killed for its memory use."
+    PREPARE_FAILED = "PrepareFailed", "The container that prepares the incidents failed."
+    EVAL_FAILED = "EvalFailed", "The eval container ended with an error; the log's end is in logTail."
+    SCORECARD_FAILED = "ScorecardFailed", "The container that scores failed."
+
+    # What the Job leaves behind
+    PREDICTIONS_MISSING = "PredictionsMissing", "The eval container wrote no predictions.json."
+    PREDICTIONS_INVALID = "PredictionsInvalid", "predictions.json does not follow the protocol."
+    PREDICTIONS_TOO_LARGE = "PredictionsTooLarge", "predictions.json is larger than 8 MiB."
+    SCORECARD_MISSING = "ScorecardMissing", "The log holds no complete scorecard."
+    SCORECARD_TOO_LARGE = "ScorecardTooLarge", "The scorecard is larger than a ConfigMap can hold."
+    SCORECARD_INVALID = "ScorecardInvalid", "The scorecard does not follow its schema."
+    DIGEST_MISMATCH = "DigestMismatch", "The scorecard's digest is not the one the container reported."
+    LOG_UNAVAILABLE = "LogUnavailable", "The container's log cannot be read."
+    SCORECARD_CONFLICT = (
+        "ScorecardConflict",
+        "The ConfigMap for the scorecard exists and holds something else.",
+    )
+
+    # The end of a run
+    ABORTED = "Aborted", "A person stopped the run."
+    SUPERSEDED = "Superseded", "What was to be measured changed during the run; it does not count."

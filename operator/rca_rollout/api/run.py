@@ -1,0 +1,99 @@
+"""EvalRun: one measurement. The spec never changes; the status is written once it is known."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from rca_rollout.api.base import Model, Rule
+from rca_rollout.api.common import LocalRef, ObjectRef, RunPhase, Status, Trigger
+from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
+from rca_rollout.api.run_status import Check, RunInputs, StoredScorecard
+from rca_rollout.api.values import (
+    Count,
+    Digest,
+    Figure,
+    LogTail,
+    Message,
+    ReasonName,
+    RevisionName,
+    Timestamp,
+)
+
+_FREE_TRIGGERS = (Trigger.MANUAL, Trigger.SCHEDULED)
+
+
+class EvalRunSpec(Model):
+    """What is measured, and why."""
+
+    cel = (
+        Rule("self == oldSelf", "the spec of an EvalRun cannot be changed: make a new one"),
+        Rule(
+            "has(self.componentRef) || self.trigger in ['Manual', 'Scheduled']",
+            "a run without componentRef has trigger Manual or Scheduled",
+            lambda it: it.component_ref is not None or it.trigger in _FREE_TRIGGERS,
+        ),
+    )
+
+    suite_ref: LocalRef
+    component_ref: LocalRef | None = None
+    """Absent in a run over the modes as they are."""
+    trigger: Trigger = Trigger.MANUAL
+    revision: RevisionName | None = None
+    epoch: Digest | None = None
+    dry_run: Annotated[bool, Field(strict=True)] = False
+    """The result is reported and never counts as evidence."""
+
+
+class EvalRunStatus(Status):
+    """How the run went."""
+
+    phase: RunPhase | None = None
+    reason: ReasonName | None = None
+    message: Message | None = None
+    inputs: RunInputs | None = None
+    checks: Annotated[tuple[Check, ...], Field(max_length=64)] = ()
+    scorecard: StoredScorecard | None = None
+    job_ref: ObjectRef | None = None
+    attempts: Count = 0
+    started_at: Timestamp | None = None
+    finished_at: Timestamp | None = None
+    exit_codes: Annotated[Mapping[str, Annotated[int, Field(strict=True)]], Field(max_length=16)] = {}
+    """Exit status per container."""
+    log_tail: LogTail | None = None
+    """The end of the failed container's log."""
+    accuracy: Figure | None = None
+    delta: Figure | None = None
+    mttr: Figure | None = None
+
+
+class EvalRun(Resource):
+    """EvalRun is one replay of a suite's incidents, in a Job, and the gate's verdict on it."""
+
+    info = KindInfo(
+        kind="EvalRun",
+        plural="evalruns",
+        singular="evalrun",
+        short_name="er",
+        columns=(
+            Column("COMPONENT", ".spec.componentRef.name"),
+            Column("TRIGGER", ".spec.trigger"),
+            Column("PHASE", ".status.phase"),
+            Column("AC@1", ".status.accuracy"),
+            Column("DELTA", ".status.delta"),
+            Column("MTTR", ".status.mttr"),
+            Column("REASON", ".status.reason", wide=True),
+            Column("JOB", ".status.jobRef.name", wide=True),
+        ),
+    )
+    cel = (
+        Rule(
+            "size(self.metadata.name) <= 63",
+            "the name of an EvalRun has at most 63 characters: it is used as a label",
+            lambda it: len(it.metadata.name) <= 63,
+        ),
+    )
+
+    metadata: Metadata
+    spec: EvalRunSpec
+    status: EvalRunStatus = EvalRunStatus()

@@ -1,0 +1,116 @@
+"""EvalSuite: what is measured, and against what. Shared by the components that are promoted on it."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from rca_rollout.api.base import Model, Rule
+from rca_rollout.api.common import ConfigMapSource, Determinism, Status
+from rca_rollout.api.job import JobTemplate
+from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
+from rca_rollout.api.values import (
+    ConfigMapKey,
+    Count,
+    DecimalString,
+    Duration,
+    Figure,
+    IncidentId,
+    Rise,
+    Sha256,
+    Share,
+)
+
+AtLeastOne = Annotated[int, Field(strict=True, ge=1, le=100_000)]
+
+
+class Dataset(ConfigMapSource):
+    """Labelled incidents: the ground truth."""
+
+    key: ConfigMapKey = "ground-truth.json"
+    sha256: Sha256 | None = None
+    """Digest of the file. If set, a dataset with another digest is not used."""
+
+
+class BaselineSource(ConfigMapSource):
+    """The committed scorecard that results are held against."""
+
+    key: ConfigMapKey = "baseline.json"
+
+
+class Tolerance(Model):
+    """How much worse a component may be and still pass."""
+
+    accuracy_drop: Share = DecimalString("0.02")
+    """Largest allowed drop of AC@1, a decimal string."""
+    mttr_rise: Rise = Duration("30s")
+    """Largest allowed rise of the mean time to the cause."""
+
+
+class EvalSuiteSpec(Model):
+    """What is measured."""
+
+    dataset: Dataset
+    baseline: BaselineSource
+    tolerance: Tolerance = Tolerance()
+    protected_incidents: Annotated[tuple[IncidentId, ...], Field(max_length=256)] | None = None
+    """Incidents that must not be lost at all. Default: the change-induced ones; an empty list means none."""
+    min_incidents: AtLeastOne = 9
+    """Fewer incidents make a run Inconclusive."""
+    min_fault_classes: AtLeastOne = 3
+    """Fewer classes of faults make a run Inconclusive."""
+    determinism: Determinism = Determinism.EXACT
+    """Exact: the repeats of a run must be identical, byte for byte."""
+    job: JobTemplate = JobTemplate()
+    max_concurrent_runs: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
+
+
+class DatasetStatus(Model):
+    """The dataset as last read."""
+
+    sha256: Figure | None = None
+    incidents: Count | None = None
+    profile: Figure | None = None
+
+
+class BaselineStatus(Model):
+    """The baseline as last read."""
+
+    sha256: Figure | None = None
+    accuracy: Figure | None = None
+    """AC@1 of the baseline, for display."""
+
+
+class EvalSuiteStatus(Status):
+    """Whether the suite can be used."""
+
+    dataset: DatasetStatus | None = None
+    baseline: BaselineStatus | None = None
+
+
+class EvalSuite(Resource):
+    """EvalSuite says which labelled incidents are replayed, how, and how much worse a component may be."""
+
+    info = KindInfo(
+        kind="EvalSuite",
+        plural="evalsuites",
+        singular="evalsuite",
+        short_name="esuite",
+        columns=(
+            Column("INCIDENTS", ".status.dataset.incidents", type="integer"),
+            Column("BASELINE", ".status.baseline.accuracy"),
+            Column("READY", '.status.conditions[?(@.type=="Ready")].status'),
+            Column("PROFILE", ".status.dataset.profile", wide=True),
+            Column("REASON", '.status.conditions[?(@.type=="Ready")].reason', wide=True),
+        ),
+    )
+    cel = (
+        Rule(
+            "size(self.metadata.name) <= 63",
+            "the name of an EvalSuite has at most 63 characters: it is used as a label",
+            lambda it: len(it.metadata.name) <= 63,
+        ),
+    )
+
+    metadata: Metadata
+    spec: EvalSuiteSpec
+    status: EvalSuiteStatus = EvalSuiteStatus()

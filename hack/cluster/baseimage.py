@@ -26,7 +26,15 @@ def _mmdebstrap(rootfs: Path) -> list[str]:
         "--customize-hook=mkdir -p $1/var/lib/apt/lists/partial $1/var/cache/apt/archives/partial",
     ]
     mirror = os.environ.get("RCA_DEBIAN_MIRROR")
-    command = ["mmdebstrap", "--variant=apt", f"--include={_INCLUDED}", *excluded, *hooks, versions.DEBIAN_SUITE, str(rootfs)]
+    command = [
+        "mmdebstrap",
+        "--variant=apt",
+        f"--include={_INCLUDED}",
+        *excluded,
+        *hooks,
+        versions.DEBIAN_SUITE,
+        str(rootfs),
+    ]
     return [*command, mirror] if mirror else command
 
 
@@ -39,7 +47,10 @@ def ensure() -> Path:
         rootfs = target / "rootfs.tar"
         log = cache_root() / "logs" / "base-image.log"
         run_logged(_mmdebstrap(rootfs), title=f"the base image, Debian {versions.DEBIAN_SUITE}", log=log)
-        config = {"Env": ["PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LANG=C.UTF-8"], "Cmd": ["python3"]}
+        config = {
+            "Env": ["PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LANG=C.UTF-8"],
+            "Cmd": ["python3"],
+        }
         ociarchive.write(target / "image.tar", name=versions.BASE_IMAGE, layer=rootfs, config=config)
         rootfs.unlink()
 

@@ -1,7 +1,7 @@
 """Building with buildah, without an engine.
 
-Every call has a mount namespace and a run directory of its own: a build that is killed leaves neither mounts nor
-counters that claim there were some.
+Every call has a mount namespace and a run directory of its own: a build that is killed leaves neither
+mounts nor counters that claim there were some.
 """
 
 from __future__ import annotations
@@ -19,30 +19,34 @@ from hack.cluster.paths import cache_root
 from hack.cluster.progress import run_logged
 
 
-def build(reference: str, dockerfile: Path, context: Path, arguments: Mapping[str, str], archive: Path) -> None:
+def build(
+    reference: str, dockerfile: Path, context: Path, arguments: Mapping[str, str], archive: Path
+) -> None:
     """Build an image into an OCI archive."""
     if os.geteuid() != 0:
-        raise ClusterError("No Docker engine answers, and building images without one needs root: run this as root.")
+        raise ClusterError(
+            "No Docker engine answers, and building images without one needs root: run this as root."
+        )
     packages.ensure(packages.IMAGES, purpose="building images")
     home = cache_root() / "buildah"
     log = cache_root() / "logs" / f"image-{reference.replace('/', '_').replace(':', '_')}.log"
     log.unlink(missing_ok=True)
-    with locked(home / ".lock", "the image builder"), tempfile.TemporaryDirectory(prefix="rca-build-") as scratch:
+    with (
+        locked(home / ".lock", "the image builder"),
+        tempfile.TemporaryDirectory(prefix="rca-build-") as scratch,
+    ):
         build_arguments = dict(arguments)
+        command = ["bud", "--isolation", "chroot", "--layers", "--tag", reference, "--file", str(dockerfile)]
         if "BASE" not in build_arguments:
             _import_base(home, Path(scratch), log)
             build_arguments["BASE"] = versions.BASE_IMAGE
-        flags = [item for pair in sorted(build_arguments.items()) for item in ("--build-arg", "=".join(pair))]
-        _run(
-            home,
-            Path(scratch),
-            ["bud", "--isolation", "chroot", "--layers", "--pull-never", "--tag", reference, "--file", str(dockerfile)]
-            + _mounts(Path(scratch))
-            + flags
-            + [str(context)],
-            title=f"building {reference}",
-            log=log,
-        )
+            command.append("--pull-never")
+        for key, value in sorted(build_arguments.items()):
+            command += ["--build-arg", f"{key}={value}"]
+        command += [*_mounts(Path(scratch)), str(context)]
+        leftovers = ["rm", "--all"]  # working containers of builds that were killed
+        _run(home, Path(scratch), leftovers, title="the image builder", log=log)
+        _run(home, Path(scratch), command, title=f"building {reference}", log=log)
         push = ["push", "--quiet", reference, f"oci-archive:{archive}:{reference}"]
         _run(home, Path(scratch), push, title=f"saving {reference}", log=log)
 
@@ -51,7 +55,7 @@ def _import_base(home: Path, scratch: Path, log: Path) -> None:
     """Give the store our base, once per version of it."""
     archive = baseimage.ensure()
     digest = ociarchive.digest_of(archive)
-    imported = home / "base-digest"
+    imported = home / "store" / "base-digest"
     if imported.is_file() and imported.read_text(encoding="ascii") == digest:
         return
     pull = ["pull", "--quiet", f"oci-archive:{archive}"]
@@ -75,5 +79,14 @@ def _run(home: Path, scratch: Path, arguments: Sequence[str], *, title: str, log
     store.mkdir(parents=True, exist_ok=True, mode=0o700)
     run = Path(tempfile.mkdtemp(prefix="run-", dir=scratch))
     namespace = ["unshare", "--mount", "--propagation", "private"]
-    command = ["buildah", "--storage-driver", "overlay", "--root", str(store), "--runroot", str(run), *arguments]
+    command = [
+        "buildah",
+        "--storage-driver",
+        "overlay",
+        "--root",
+        str(store),
+        "--runroot",
+        str(run),
+        *arguments,
+    ]
     run_logged([*namespace, *command], title=title, log=log)

@@ -1,7 +1,7 @@
 """A throw-away certificate authority per cluster, made with the `openssl` command.
 
-The CA states basicConstraints and keyUsage as critical: Python 3.13 refuses a CA without them. Keys are P-256, which
-takes milliseconds. A cluster lives for hours; its certificates live for a year.
+The CA states basicConstraints and keyUsage as critical: Python 3.13 refuses a CA without them. Keys are
+P-256, which takes milliseconds. A cluster lives for hours; its certificates live for a year.
 """
 
 from __future__ import annotations
@@ -59,7 +59,13 @@ class Authority:
         )  # fmt: skip
 
     def issue(
-        self, name: str, *, common_name: str, organization: str = "", names: Sequence[str] = (), addresses: Sequence[str] = ()
+        self,
+        name: str,
+        *,
+        common_name: str,
+        organization: str = "",
+        names: Sequence[str] = (),
+        addresses: Sequence[str] = (),
     ) -> Pair:
         """A certificate for a client, and with names or addresses for a server too; made once."""
         pair = Pair(self._directory / f"{name}.crt", self._directory / f"{name}.key")
@@ -80,8 +86,8 @@ class Authority:
         subject = (f"/O={organization}" if organization else "") + f"/CN={common_name}"
         _openssl("req", "-new", *_EC, "-subj", subject, "-keyout", str(pair.key), "-out", str(request))
         _openssl(
-            "x509", "-req", "-days", DAYS, "-in", str(request), "-extfile", str(extensions), "-CAcreateserial",
-            "-CA", str(self.pair.certificate), "-CAkey", str(self.pair.key), "-out", str(pair.certificate),
+            "x509", "-req", "-days", DAYS, "-in", str(request), "-extfile", str(extensions),
+            "-CAcreateserial", "-CA", str(self.pair.certificate), "-CAkey", str(self.pair.key), "-out", str(pair.certificate),
         )  # fmt: skip
         return pair
 
@@ -89,6 +95,8 @@ class Authority:
         """A key pair without a certificate, for service account tokens."""
         pair = Pair(self._directory / f"{name}.pub", self._directory / f"{name}.key")
         if not (pair.certificate.exists() and pair.key.exists()):
-            _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", str(pair.key))
+            _openssl(
+                "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", str(pair.key)
+            )
             _openssl("pkey", "-in", str(pair.key), "-pubout", "-out", str(pair.certificate))
         return pair

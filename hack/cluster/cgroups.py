@@ -1,7 +1,7 @@
 """The cluster's own branch of the control group tree, on version 1 (one tree per controller) and version 2.
 
-Everything a cluster runs as root lives under `/rca-rollout-NAME`, in every tree. So its processes can be found whatever
-happened to their records, and the branch can be removed as a whole.
+Everything a cluster runs as root lives under `/rca-rollout-NAME`, in every tree. So its processes can be
+found whatever happened to their records, and the branch can be removed as a whole.
 """
 
 from __future__ import annotations

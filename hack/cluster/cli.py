@@ -26,33 +26,46 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser = argparse.ArgumentParser(prog="python -m hack.cluster", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    up = verbs.add_parser("up", parents=[named], help="bring a cluster up (or repair it), print its kubeconfig's path")
+    up = verbs.add_parser(
+        "up", parents=[named], help="bring a cluster up (or repair it), print its kubeconfig's path"
+    )
     up.add_argument(
         "--context",
         default=os.environ.get("RCA_CLUSTER_CONTEXT") or None,
-        help="use this context of your kubeconfig (default: $RCA_CLUSTER_CONTEXT); the current one is never guessed",
+        help="use this context of your kubeconfig (default: $RCA_CLUSTER_CONTEXT), never the current one",
     )
     up.add_argument("--allow-unknown-cluster", action="store_true", help="accept a context of any name")
-    up.add_argument("--control-plane-only", action="store_true", help="an API server without a node; needs no root")
+    up.add_argument(
+        "--control-plane-only", action="store_true", help="an API server without a node; needs no root"
+    )
     verbs.add_parser("down", parents=[named], help="remove the cluster and every trace of it")
     status = verbs.add_parser("status", parents=[named], help="show what runs; exit status 0 only when ready")
     status.add_argument("--json", action="store_true", help="for programs")
     verbs.add_parser("kubeconfig", parents=[named], help="print the kubeconfig's path")
-    ensure = verbs.add_parser("ensure-tools", help="build what is missing, print the directory with all binaries")
+    ensure = verbs.add_parser(
+        "ensure-tools", help="build what is missing, print the directory with all binaries"
+    )
     ensure.add_argument("names", nargs="*", help="tools or sets of tools (default: all but kind)")
-    image = verbs.add_parser("image", help="container images").add_subparsers(dest="image_verb", required=True)
+    image = verbs.add_parser("image", help="container images").add_subparsers(
+        dest="image_verb", required=True
+    )
     build = image.add_parser("build", help="build an image, unless nothing it is made from has changed")
     build.add_argument("image")
     build.add_argument("--file", type=Path, required=True, help="the Dockerfile")
     build.add_argument("--context", type=Path, default=Path(), help="the build context (default: here)")
     build.add_argument("--build-arg", action="append", default=[], metavar="KEY=VALUE")
-    load = image.add_parser("load", parents=[named], help="make a built image available to the cluster's Pods")
+    load = image.add_parser(
+        "load", parents=[named], help="make a built image available to the cluster's Pods"
+    )
     load.add_argument("image")
     return parser
 
 
 def _show(status: lifecycle.Status) -> None:
-    print(f"{status.name}: {status.state}" + (f" ({status.kind}, context {status.context})" if status.kind else ""))
+    print(
+        f"{status.name}: {status.state}"
+        + (f" ({status.kind}, context {status.context})" if status.kind else "")
+    )
     if status.kubeconfig:
         print(f"  kubeconfig {status.kubeconfig}")
     if status.server:
@@ -71,7 +84,10 @@ def _run(options: argparse.Namespace) -> int:
                 allow_unknown=options.allow_unknown_cluster,
                 control_plane_only=options.control_plane_only,
             )
-            note(f"{options.name} is ready after {time.monotonic() - began:.1f} s; export KUBECONFIG={paths.kubeconfig}")
+            note(
+                f"{options.name} is ready after {time.monotonic() - began:.1f} s; "
+                f"export KUBECONFIG={paths.kubeconfig}"
+            )
             print(paths.kubeconfig)
         case "down":
             lifecycle.down(options.name)
@@ -86,7 +102,9 @@ def _run(options: argparse.Namespace) -> int:
         case "kubeconfig":
             paths = ClusterPaths.of(options.name)
             if not paths.kubeconfig.exists():
-                raise ClusterError(f"There is no cluster {options.name!r}: run `python -m hack.cluster up` first.")
+                raise ClusterError(
+                    f"There is no cluster {options.name!r}: run `python -m hack.cluster up` first."
+                )
             print(paths.kubeconfig)
         case "ensure-tools":
             print(tools.ensure_all(options.names))
@@ -97,7 +115,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _image(options: argparse.Namespace) -> None:
     if options.image_verb == "build":
-        built = images.build(options.image, options.file, options.context, images.parse_arguments(options.build_arg))
+        built = images.build(
+            options.image, options.file, options.context, images.parse_arguments(options.build_arg)
+        )
         print(f"{built.reference} {built.digest}")
     else:
         print(images.load(options.image, options.name))

@@ -29,7 +29,7 @@ def _files(dockerfile: Path, context: Path) -> list[Path]:
 
 
 def content_hash(dockerfile: Path, context: Path, arguments: Mapping[str, str], base: str) -> str:
-    """The Dockerfile, its arguments, the base, and path, kind, executable bit and content of every file it may copy."""
+    """The Dockerfile, its arguments, the base, and path, kind, mode and content of every file it may copy."""
     if not dockerfile.is_file():
         raise ClusterError(f"There is no Dockerfile {dockerfile}.")
     if not context.is_dir():
@@ -39,7 +39,7 @@ def content_hash(dockerfile: Path, context: Path, arguments: Mapping[str, str], 
     total.update(json.dumps(head).encode())
     for path in _files(dockerfile, context):
         if path.is_symlink():
-            facts = ["link", path.readlink().as_posix()]
+            facts: list[object] = ["link", path.readlink().as_posix()]
         else:
             facts = ["file", bool(path.stat().st_mode & 0o100), sha256_of(path)]
         total.update(json.dumps([path.relative_to(context).as_posix(), *facts]).encode())

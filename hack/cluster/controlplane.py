@@ -1,4 +1,4 @@
-"""The control plane: four processes of the host, on addresses that only this machine (and its node) can reach."""
+"""The control plane: four processes of the host, on addresses that only this machine and its node reach."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hack.cluster.state import State
 SERVICE_SUBNET = "10.96.0.0/16"
 FIRST_SERVICE = "10.96.0.1"
 _UNTHROTTLED = ("--kube-api-qps=500", "--kube-api-burst=1000")
-"""The default of 20 requests per second makes the controllers need seconds to start, and tests wait for them."""
+"""At the default of 20 requests per second the controllers need seconds to start, and tests wait."""
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 
@@ -80,18 +80,23 @@ def write_kubeconfigs(paths: ClusterPaths, state: State, identities: Identities)
         )
 
 
-def commands(paths: ClusterPaths, state: State, identities: Identities, bin_dir: Path) -> Mapping[str, list[str]]:
+def commands(
+    paths: ClusterPaths, state: State, identities: Identities, bin_dir: Path
+) -> Mapping[str, list[str]]:
     """The command line of every process, in the order of their start."""
     return {
         "etcd": [str(bin_dir / "etcd"), *_etcd(paths, state, identities)],
         "kube-apiserver": [str(bin_dir / "kube-apiserver"), *_apiserver(state, identities)],
-        "kube-controller-manager": [str(bin_dir / "kube-controller-manager"), *_controller(paths, state, identities)],
+        "kube-controller-manager": [
+            str(bin_dir / "kube-controller-manager"),
+            *_controller(paths, state, identities),
+        ],
         "kube-scheduler": [str(bin_dir / "kube-scheduler"), *_scheduler(paths, state)],
     }
 
 
 def _etcd(paths: ClusterPaths, state: State, identities: Identities) -> list[str]:
-    """A cluster that lives for an hour needs no fsync; one that others on the machine cannot read needs TLS."""
+    """No fsync: the data lives for an hour. TLS: other users of the machine must not read it."""
     authority, pair = identities.authority.pair.certificate, identities.etcd
     client, peer = f"https://127.0.0.1:{state.etcd_port}", f"https://127.0.0.1:{state.etcd_peer_port}"
     return [

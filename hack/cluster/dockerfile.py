@@ -1,6 +1,7 @@
 """What a Dockerfile takes from its context: enough of its syntax to know when a rebuild can be skipped.
 
-Whatever is not understood counts as "the whole context", which can only cause a rebuild too many, never one too few.
+Whatever is not understood counts as "the whole context", which can only cause a rebuild too many, never one
+too few.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def _copied(rest: str) -> set[str]:
     sources = [str(item) for item in items[:-1]]
     if not sources or any("$" in source or "<<" in source for source in sources):
         return {EVERYTHING}
-    cleaned = {source.removeprefix("./").strip("/") or EVERYTHING for source in sources if "://" not in source}
+    cleaned = {
+        source.removeprefix("./").strip("/") or EVERYTHING for source in sources if "://" not in source
+    }
     return {EVERYTHING} if any(".." in item.split("/") for item in cleaned) else cleaned
 
 
@@ -71,5 +74,7 @@ def _bind_mounted(rest: str) -> set[str]:
         kinds = re.findall(r"(?:^|,)type=(\w+)", mount)
         if (not kinds or kinds[0] == "bind") and "from=" not in mount:
             source = _MOUNT_SOURCE.search(mount)
-            found.add(source[1].removeprefix("./").strip("/") if source and "$" not in source[1] else EVERYTHING)
+            found.add(
+                source[1].removeprefix("./").strip("/") if source and "$" not in source[1] else EVERYTHING
+            )
     return {item or EVERYTHING for item in found}

@@ -61,7 +61,7 @@ def ignored(path: str, rules: Sequence[Rule]) -> bool:
 
 
 def visible_files(context: Path, start: Path, rules: Sequence[Rule]) -> Iterator[Path]:
-    """Every file and link under `start` (a path inside the context) that is not ignored, in a stable order."""
+    """Every file and link under `start` (inside the context) that is not ignored, in a stable order."""
     if start.is_symlink() or start.is_file():
         if not ignored(start.relative_to(context).as_posix(), rules):
             yield start

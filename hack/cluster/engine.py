@@ -39,10 +39,20 @@ def kind_clusters() -> list[str]:
 
 
 def kind_up(paths: ClusterPaths) -> None:
-    """Create the kind cluster unless it is there, and write its kubeconfig to our own file, not into the user's."""
+    """Create the kind cluster unless it is there; its kubeconfig goes to our own file, not the user's."""
     if paths.name not in kind_clusters():
         config = repository() / "kind-config.yaml"
-        command = [kind(), "create", "cluster", "--name", paths.name, "--config", str(config), "--wait", "120s"]
+        command = [
+            kind(),
+            "create",
+            "cluster",
+            "--name",
+            paths.name,
+            "--config",
+            str(config),
+            "--wait",
+            "120s",
+        ]
         log = cache_root() / "logs" / f"kind-{paths.name}.log"
         run_logged([*command, "--kubeconfig", str(paths.kubeconfig)], title="the kind cluster", log=log)
     command = [kind(), "export", "kubeconfig", "--name", paths.name, "--kubeconfig", str(paths.kubeconfig)]
@@ -53,7 +63,9 @@ def kind_up(paths: ClusterPaths) -> None:
 
 
 def kind_down(name: str) -> None:
-    answer = subprocess.run([kind(), "delete", "cluster", "--name", name], capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [kind(), "delete", "cluster", "--name", name], capture_output=True, text=True, check=False
+    )
     if answer.returncode != 0:
         raise ClusterError(f"kind cannot delete the cluster {name!r}: {answer.stderr.strip()}")
 
@@ -70,7 +82,10 @@ def docker_build(image: str, dockerfile: Path, context: Path, arguments: Mapping
         command = ["docker", "build", "--tag", image, "--file", str(dockerfile), *flags, str(context)]
         run_logged(command, title=f"building {image}", log=cache_root() / "logs" / "docker-build.log")
     answer = subprocess.run(
-        ["docker", "image", "inspect", "--format", "{{.Id}}", image], capture_output=True, text=True, check=False
+        ["docker", "image", "inspect", "--format", "{{.Id}}", image],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if answer.returncode != 0:
         raise ClusterError(f"Docker built {image} but does not show it: {answer.stderr.strip()}")
@@ -92,7 +107,7 @@ def load(context: str, image: str, archive: Path | None) -> None:
         command = ["k3d", "image", "import", image if archive is None else str(archive), "--cluster", name]
     else:
         raise ClusterError(
-            f"There is no known way to bring an image into the cluster of the context {context!r}: push it to a "
-            "registry that the cluster can pull from."
+            f"There is no known way to bring an image into the cluster of the context {context!r}: push it to "
+            "a registry that the cluster can pull from."
         )
     run_logged(command, title=f"loading {image}", log=cache_root() / "logs" / "image-load.log")

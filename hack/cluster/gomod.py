@@ -9,7 +9,7 @@ _STAGING = re.compile(r"^\s*(?:replace\s+)?(k8s\.io/[\w./-]+)\s+=>\s+\./staging/
 
 
 def staging_modules(kubernetes_go_mod: str) -> list[str]:
-    """The modules that Kubernetes' own go.mod takes from its source tree; others must name them by version."""
+    """The modules that Kubernetes' own go.mod takes from its source tree; we name them by version."""
     return sorted(set(_STAGING.findall(kubernetes_go_mod)))
 
 
@@ -21,19 +21,26 @@ def staging_version(kubernetes_version: str) -> str:
 
 
 def go_mod(
-    *, name: str, go: str, requires: Mapping[str, str], tools: Sequence[str], replaces: Mapping[str, str] | None = None
+    *,
+    name: str,
+    go: str,
+    requires: Mapping[str, str],
+    tools: Sequence[str],
+    replaces: Mapping[str, str] | None = None,
 ) -> str:
     """The text of a go.mod."""
     lines = [f"module {name}", "", f"go {go}", ""]
     lines += [f"require {module} {version}" for module, version in sorted(requires.items())]
     lines += [""] + [f"tool {package}" for package in tools]
     if replaces:
-        lines += [""] + [f"replace {module} => {module} {version}" for module, version in sorted(replaces.items())]
+        lines += [""] + [
+            f"replace {module} => {module} {version}" for module, version in sorted(replaces.items())
+        ]
     return "\n".join(lines) + "\n"
 
 
 def kubernetes_ldflags(version: str, *, commit: str, built: str) -> str:
-    """Linker flags that tell the binaries who they are; without them they report a version nobody can parse."""
+    """Linker flags that tell the binaries their version; without them they report one nobody can parse."""
     major, minor, _ = version.removeprefix("v").split(".", 2)
     facts = {
         "gitVersion": version,

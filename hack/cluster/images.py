@@ -55,7 +55,7 @@ def _shelf(reference: str) -> Path:
 
 
 def build(image: str, dockerfile: Path, context: Path, arguments: Mapping[str, str]) -> Built:
-    """Build with Docker where it answers, else with buildah, unless nothing the image is made from has changed."""
+    """Build with Docker where it answers, else with buildah, unless nothing it is made from has changed."""
     reference = normalized(image)
     if engine.docker_answers():
         return Built(reference, engine.docker_build(image, dockerfile, context, arguments))
@@ -87,7 +87,9 @@ def _built_archive(reference: str) -> Path:
         key = ""
     archive = shelf / key / "image.tar"
     if not key or not archive.is_file():
-        raise ClusterError(f"{reference} has not been built: run `python -m hack.cluster image build {reference} …` first.")
+        raise ClusterError(
+            f"{reference} has not been built: run `python -m hack.cluster image build {reference} …` first."
+        )
     return archive
 
 
@@ -97,7 +99,9 @@ def load(image: str, name: str) -> str:
     paths = ClusterPaths.of(name)
     state = states.load(paths)
     if state is None:
-        raise ClusterError(f"There is no cluster {name!r}: run `python -m hack.cluster up --name {name}` first.")
+        raise ClusterError(
+            f"There is no cluster {name!r}: run `python -m hack.cluster up --name {name}` first."
+        )
     match state.kind:
         case Kind.NODE:
             _import(paths, reference, _built_archive(reference))

@@ -20,7 +20,10 @@ def document(*, context: str, server: str, authority: Path, client: Pair) -> dic
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [
-            {"name": context, "cluster": {"server": server, "certificate-authority-data": embedded(authority)}}
+            {
+                "name": context,
+                "cluster": {"server": server, "certificate-authority-data": embedded(authority)},
+            }
         ],
         "users": [
             {
@@ -31,7 +34,9 @@ def document(*, context: str, server: str, authority: Path, client: Pair) -> dic
                 },
             }
         ],
-        "contexts": [{"name": context, "context": {"cluster": context, "user": context, "namespace": "default"}}],
+        "contexts": [
+            {"name": context, "context": {"cluster": context, "user": context, "namespace": "default"}}
+        ],
         "current-context": context,
     }
 

@@ -40,7 +40,9 @@ def up(name: str, *, context: str | None, allow_unknown: bool, control_plane_onl
     paths = ClusterPaths.of(name)
     if context is not None:
         if control_plane_only:
-            raise ClusterError("--context uses a cluster that exists; --control-plane-only makes one: give one of them.")
+            raise ClusterError(
+                "--context uses a cluster that exists; --control-plane-only makes one: give one of them."
+            )
         contexts.check_name(context, allow_unknown=allow_unknown)
     with _exclusively(paths):
         if context is not None:
@@ -54,8 +56,8 @@ def _adopt(paths: ClusterPaths, context: str) -> None:
     state = states.load(paths)
     if state is not None and (state.kind, state.context) != (Kind.CONTEXT, context):
         raise ClusterError(
-            f"The cluster {paths.name!r} is already of the kind {state.kind.value!r} (context {state.context!r}): "
-            f"run `python -m hack.cluster down --name {paths.name}` first, or choose another --name."
+            f"The cluster {paths.name!r} is already of the kind {state.kind.value!r} "
+            f"(context {state.context!r}): run `python -m hack.cluster down --name {paths.name}` first, or choose another --name."
         )
     contexts.adopt(paths, context)
     states.save(paths, State(name=paths.name, kind=Kind.CONTEXT, context=context))
@@ -75,9 +77,9 @@ def _create(paths: ClusterPaths, *, control_plane_only: bool) -> None:
         local.up(paths, Kind.NODE)
     else:
         raise ClusterError(
-            "No Docker engine answers, and a node without Docker needs root (namespaces, mounts, cgroups): run this as "
-            f"root, or `python -m hack.cluster up --control-plane-only --name {paths.name}`, which needs neither and is "
-            "enough for everything but running Pods."
+            "No Docker engine answers, and a node without Docker needs root (namespaces, mounts, cgroups): run "
+            f"this as root, or `python -m hack.cluster up --control-plane-only --name {paths.name}`, which needs "
+            "neither and is enough for everything but running Pods."
         )
 
 

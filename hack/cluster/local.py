@@ -18,10 +18,12 @@ from hack.cluster import (
     packages,
     process,
     recipes,
-    state as states,
     supervisor,
     tools,
     versions,
+)
+from hack.cluster import (
+    state as states,
 )
 from hack.cluster.api import Api
 from hack.cluster.certificates import Authority
@@ -38,7 +40,11 @@ NODE_SECONDS = 90.0
 
 def api_of(paths: ClusterPaths, state: State) -> Api:
     authority = Authority(paths.pki)
-    return Api(state.server, authority, authority.issue("admin", common_name="rca-admin", organization="system:masters"))
+    return Api(
+        state.server,
+        authority,
+        authority.issue("admin", common_name="rca-admin", organization="system:masters"),
+    )
 
 
 def component_names(state: State) -> tuple[str, ...]:
@@ -112,7 +118,7 @@ def _start(paths: ClusterPaths, state: State, plane: Path, node: Binaries | None
         parts |= localnode.components(paths, state, node)
     api = api_of(paths, state)
 
-    first = [name for name in ("etcd", "kube-apiserver", "containerd") if name in parts]
+    first: list[str] = [name for name in ("etcd", "kube-apiserver", "containerd") if name in parts]
     for name in first:
         supervisor.ensure_running(paths, parts[name])
     supervisor.wait_for(api.ready, what="the API server", seconds=API_SECONDS, paths=paths, needs=first)
@@ -126,22 +132,34 @@ def _start(paths: ClusterPaths, state: State, plane: Path, node: Binaries | None
     )
     if node is not None:
         supervisor.wait_for(
-            lambda: api.node_ready(state.name), what="the node", seconds=NODE_SECONDS, paths=paths, needs=parts
+            lambda: api.node_ready(state.name),
+            what="the node",
+            seconds=NODE_SECONDS,
+            paths=paths,
+            needs=parts,
         )
 
 
 def _load_pause_image(paths: ClusterPaths, node: Binaries) -> None:
     def make(target: Path) -> None:
-        ociarchive.write_sandbox(target / "pause.tar", name=versions.PAUSE_IMAGE, busybox=Path(node.system["busybox"]))
+        ociarchive.write_sandbox(
+            target / "pause.tar", name=versions.PAUSE_IMAGE, busybox=Path(node.system["busybox"])
+        )
 
-    entry = ensure_entry(cache_root() / "images" / "pause" / versions.PAUSE_IMAGE.rpartition(":")[2], make, what="the sandbox image")
+    entry = ensure_entry(
+        cache_root() / "images" / "pause" / versions.PAUSE_IMAGE.rpartition(":")[2],
+        make,
+        what="the sandbox image",
+    )
     supervisor.wait_for(
         lambda: localnode.containerd_answers(paths, node),
         what="containerd", seconds=30, paths=paths, needs=["containerd"],
     )  # fmt: skip
     answer = localnode.ctr(paths, node.containerd, "images", "import", str(entry / "pause.tar"))
     if answer.returncode != 0:
-        raise ClusterError(f"The sandbox image cannot be loaded: {answer.stderr.strip() or answer.stdout.strip()}")
+        raise ClusterError(
+            f"The sandbox image cannot be loaded: {answer.stderr.strip() or answer.stdout.strip()}"
+        )
 
 
 def down(paths: ClusterPaths) -> None:
@@ -175,7 +193,9 @@ def _kill_everything(paths: ClusterPaths) -> None:
         for identity in victims:
             process.kill(identity)
         process.wait_until_dead(victims, seconds=3)
-    raise ClusterError(f"Processes of the cluster {paths.name!r} refuse to die: {sorted(v.pid for v in victims)}.")
+    raise ClusterError(
+        f"Processes of the cluster {paths.name!r} refuse to die: {sorted(v.pid for v in victims)}."
+    )
 
 
 def _unmount(root: Path) -> None:

@@ -47,8 +47,11 @@ def init_pid(paths: ClusterPaths) -> int | None:
 
 
 def ensure_cable(paths: ClusterPaths, state: State) -> None:
-    """The host's end of the cable to the node. It carries the API server's address, so it comes before everything."""
-    exists = subprocess.run(["ip", "link", "show", state.interface], capture_output=True, check=False).returncode == 0
+    """The cable to the node. The host's end carries the API server's address, so it comes first."""
+    exists = (
+        subprocess.run(["ip", "link", "show", state.interface], capture_output=True, check=False).returncode
+        == 0
+    )
     if exists and supervisor.running(paths, NAMESPACES):
         return
     if exists:
@@ -69,23 +72,40 @@ def _ensure_namespaces(paths: ClusterPaths, state: State) -> int:
     if supervisor.running(paths, NAMESPACES) is None:
         prepared.unlink(missing_ok=True)
     paths.node.mkdir(parents=True, exist_ok=True)
-    unshare = ["unshare", "--mount", "--propagation", "private", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    unshare = [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "--net",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ]
     init = [sys.executable, "-I", "-S", str(Path(nodeinit.__file__)), str(paths.node), process.boot_id()]
     supervisor.ensure_running(paths, Component(NAMESPACES, (*unshare, *init), files, SYSTEM_PATH))
-    supervisor.wait_for(prepared.exists, what="the node's namespaces", seconds=15, paths=paths, needs=[NAMESPACES])
+    supervisor.wait_for(
+        prepared.exists, what="the node's namespaces", seconds=15, paths=paths, needs=[NAMESPACES]
+    )
     pid = init_pid(paths)
     if pid is None:
         raise ClusterError("The node's first process has vanished.")
     return pid
 
 
-def write_configuration(paths: ClusterPaths, state: State, identities: Identities, binaries: Binaries) -> None:
+def write_configuration(
+    paths: ClusterPaths, state: State, identities: Identities, binaries: Binaries
+) -> None:
     """Everything the node's daemons read."""
     authority = identities.authority
     client = authority.issue("kubelet", common_name=f"system:node:{state.name}", organization="system:nodes")
     proxy = authority.issue("kube-proxy", common_name="system:kube-proxy")
     serving = authority.issue(
-        "kubelet-server", common_name=f"system:node:{state.name}", names=[state.name], addresses=[state.node_address]
+        "kubelet-server",
+        common_name=f"system:node:{state.name}",
+        names=[state.name],
+        addresses=[state.node_address],
     )
     for name, pair in {"kubelet": client, "kube-proxy": proxy}.items():
         content = kubeconfig.document(
@@ -106,7 +126,10 @@ def write_configuration(paths: ClusterPaths, state: State, identities: Identitie
 
 
 def _inside(pid: int, command: list[str]) -> tuple[str, ...]:
-    """Run in the node's namespaces. Not `ip netns exec`: that mounts a fresh /sys and hides the cgroups from kubelet."""
+    """Run in the node's namespaces.
+
+    Not with `ip netns exec`: that mounts a fresh /sys and hides the cgroups from kubelet.
+    """
     return ("nsenter", "--target", str(pid), "--mount", "--net", "--pid", "--", *command)
 
 
@@ -140,7 +163,14 @@ def containerd_answers(paths: ClusterPaths, binaries: Binaries) -> bool:
 
 def ctr(paths: ClusterPaths, bin_dir: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Talk to the node's containerd from the host: the socket is a file that both see."""
-    command = [str(bin_dir / "ctr"), "--address", str(paths.containerd_socket), "--namespace", "k8s.io", *arguments]
+    command = [
+        str(bin_dir / "ctr"),
+        "--address",
+        str(paths.containerd_socket),
+        "--namespace",
+        "k8s.io",
+        *arguments,
+    ]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
     except subprocess.TimeoutExpired:
@@ -154,4 +184,3 @@ def remove_cable(state_interface: str) -> None:
 
 def may_run_a_node() -> bool:
     return os.geteuid() == 0 and sys.platform == "linux"
-

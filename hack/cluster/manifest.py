@@ -1,7 +1,8 @@
 """Cache entries that can be trusted: complete, unchanged, or made anew.
 
-An entry is a directory that appears by one rename and carries a manifest with the size and SHA-256 of every file.
-A build that was killed leaves only a temporary directory; a file that was truncated or edited no longer matches.
+An entry is a directory that appears by one rename and carries a manifest with the size and SHA-256 of every
+file. A build that was killed leaves only a temporary directory; a file that was truncated or edited no
+longer matches.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def _files(entry: Path) -> list[Path]:
 def seal(entry: Path) -> None:
     """Write the manifest of everything in `entry`."""
     files = {
-        str(path.relative_to(entry)): {"size": path.stat().st_size, "sha256": sha256_of(path)} for path in _files(entry)
+        str(path.relative_to(entry)): {"size": path.stat().st_size, "sha256": sha256_of(path)}
+        for path in _files(entry)
     }
     (entry / MANIFEST).write_text(json.dumps({"files": files}, indent=1) + "\n", encoding="utf-8")
 

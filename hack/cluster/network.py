@@ -37,7 +37,9 @@ def first_free_slot(subnets_of: Sequence[tuple[str, str]], taken: Iterable[str])
 
 def taken_subnets() -> list[str]:
     """The addresses and routes of this machine."""
-    answer = subprocess.run(["ip", "-json", "-4", "route", "show", "table", "all"], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        ["ip", "-json", "-4", "route", "show", "table", "all"], capture_output=True, text=True, check=True
+    )
     routes = json.loads(answer.stdout or "[]")
     return [str(route["dst"]) for route in routes if route.get("dst", "default")[:1].isdigit()]
 

@@ -13,13 +13,18 @@ from hack.cluster.state import State
 def containerd(paths: ClusterPaths, *, runc: str, cni_plugins: str) -> str:
     """containerd's configuration, version 3.
 
-    `restrict_oom_score_adj`: without CAP_SYS_RESOURCE (usual inside virtual machines of CI) runc cannot lower a score,
-    and a container would not start at all. `opt` is off because it makes /opt/containerd on the host.
+    `restrict_oom_score_adj`: without CAP_SYS_RESOURCE (usual inside virtual machines of CI) runc cannot
+    lower a score, and a container would not start at all. `opt` is off because it makes /opt/containerd on
+    the host.
     """
     return f"""version = 3
 root = "{paths.node}/containerd"
 state = "/run/containerd"
-disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.nri.v1.nri", "io.containerd.tracing.processor.v1.otlp"]
+disabled_plugins = [
+  "io.containerd.internal.v1.opt",
+  "io.containerd.nri.v1.nri",
+  "io.containerd.tracing.processor.v1.otlp",
+]
 
 [grpc]
 address = "{paths.containerd_socket}"
@@ -74,8 +79,8 @@ def cni(paths: ClusterPaths, state: State) -> dict[str, object]:
 
 
 def kubelet(paths: ClusterPaths, state: State, authority: Authority, serving: Pair) -> dict[str, object]:
-    """kubelet on a small, shared machine: it never evicts because somebody else filled the disk or the memory, and
-    never throws away an image, because there is no registry to get it back from."""
+    """kubelet on a small, shared machine: it never evicts because somebody else filled the disk or the
+    memory, and never throws away an image, because there is no registry to get it back from."""
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -116,7 +121,7 @@ def kubelet(paths: ClusterPaths, state: State, authority: Authority, serving: Pa
 
 
 def kube_proxy(paths: ClusterPaths, binary: Path, state: State) -> list[str]:
-    """kube-proxy's command line; the connection tracking limits belong to the whole machine and are read-only here."""
+    """kube-proxy's command line; the connection tracking limits are the whole machine's and read-only here."""
     return [
         str(binary),
         f"--kubeconfig={paths.config / 'kube-proxy.kubeconfig'}",

@@ -1,19 +1,21 @@
-"""The first process of the node's own namespaces (process ids, mounts, network). Run as a file, imports nothing of ours.
+"""The first process of the node's own namespaces (process ids, mounts, network). Run as a file, imports
+nothing of ours.
 
-The node is a set of namespaces that this process holds open. When it dies, the kernel kills everything in its process
-namespace, and with the last of them go all mounts, the network with its interfaces and every iptables rule. That is
-what lets `down` promise to leave nothing behind, even after a crash.
+The node is a set of namespaces that this process holds open. When it dies, the kernel kills everything in
+its process namespace, and with the last of them go all mounts, the network with its interfaces and every
+iptables rule. That is what lets `down` promise to leave nothing behind, even after a crash.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 PRIVATE = {"run": "/run", "log": "/var/log", "cni": "/var/lib/cni", "kubelet-default": "/var/lib/kubelet"}
-"""Directories that kubelet, containerd and the CNI plugins write to whatever they are told: the node sees its own."""
+"""Where kubelet, containerd and the CNI plugins write whatever they are told: the node sees its own."""
 
 KUBELET_SYSCTLS = {
     "vm/overcommit_memory": "1",
@@ -23,7 +25,7 @@ KUBELET_SYSCTLS = {
     "kernel/keys/root_maxkeys": "1000000",
     "kernel/keys/root_maxbytes": "25000000",
 }
-"""kubelet changes these for the whole machine unless it reads what it wants. So the node reads what kubelet wants."""
+"""kubelet sets these for the whole machine unless it reads what it wants already. So that is what it reads."""
 
 
 def mount(*arguments: str) -> None:
@@ -59,8 +61,6 @@ def prepare_network() -> None:
 
 def reap_for_ever() -> None:
     """Orphans of containers become children of this process; collect them, as init has to."""
-    import signal
-
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     while True:
         try:

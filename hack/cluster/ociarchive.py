@@ -1,4 +1,4 @@
-"""OCI archives, written and read with nothing but tarfile: the two images that have no Dockerfile, and digests."""
+"""OCI archives with nothing but tarfile: the two images that have no Dockerfile, and digests."""
 
 from __future__ import annotations
 
@@ -87,8 +87,7 @@ def digest_of(archive: Path) -> str:
     try:
         with tarfile.open(archive) as stream:
             index = stream.extractfile("index.json")
-            if index is None:
-                raise KeyError("index.json")
-            return str(json.load(index)["manifests"][0]["digest"])
+            text = index.read() if index is not None else b""
+        return str(json.loads(text)["manifests"][0]["digest"])
     except (OSError, KeyError, ValueError, IndexError, tarfile.TarError) as error:
         raise ClusterError(f"{archive} is no OCI archive: {error}") from error

@@ -1,7 +1,7 @@
 """Where things live: a cache that outlives clusters, and a state directory per cluster that does not.
 
-Both are outside the checkout, so that a `git clean` never kills a running cluster and a checkout never grows by
-gigabytes. Unix socket paths end at 107 bytes, so the state directory is kept short.
+Both are outside the checkout, so that a `git clean` never kills a running cluster and a checkout never
+grows by gigabytes. Unix socket paths end at 107 bytes, so the state directory is kept short.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def cache_root() -> Path:
 
 
 def state_root() -> Path:
-    """The parent of all clusters' state: `$RCA_STATE`, else /var/lib for root and the cache for everybody else."""
+    """The parent of all clusters' state: `$RCA_STATE`, else /var/lib for root, the cache for others."""
     explicit = os.environ.get("RCA_STATE")
     if explicit:
         return Path(explicit).expanduser().resolve()
@@ -46,7 +46,7 @@ def checked_name(name: str) -> str:
     """A cluster name ends up in interface names (15 bytes) and cgroup names, so it is short and plain."""
     if not _NAME.fullmatch(name):
         raise ClusterError(
-            f"{name!r} is no cluster name: use 1 to 12 of a-z, 0-9 and '-', starting with a letter, such as 'rca'."
+            f"{name!r} is no cluster name: use 1 to 12 of a-z, 0-9, '-', with a letter first, such as 'rca'."
         )
     return name
 

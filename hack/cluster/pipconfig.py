@@ -1,9 +1,10 @@
 """The builder's own pip settings and certificates, lent to a build and never put into an image.
 
-A mirror, a proxy or a company's CA differ from machine to machine, so no Dockerfile can know them. They are mounted
-over /etc/pip.conf and the CA bundle for the time of each RUN. Build arguments would do too, but they end up in the
-image's history, and a mirror's address may hold a password. Wheels downloaded beforehand would need the tool to know
-every lock file and the image's platform; with a mount, the Dockerfile is the same one that Docker builds.
+A mirror, a proxy or a company's CA differ from machine to machine, so no Dockerfile can know them. They are
+mounted over /etc/pip.conf and the CA bundle for the time of each RUN. Build arguments would do too, but
+they end up in the image's history, and a mirror's address may hold a password. Wheels downloaded beforehand
+would need the tool to know every lock file and the image's platform; with a mount, the Dockerfile is the
+same one that Docker builds.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from pathlib import Path
 CA_TARGET = "/etc/ssl/certs/ca-certificates.crt"
 CONF_TARGET = "/etc/pip.conf"
 _KEPT = (
-    "index-url", "extra-index-url", "trusted-host", "proxy", "timeout", "default-timeout", "retries", "find-links",
-    "no-index", "prefer-binary",
+    "index-url", "extra-index-url", "trusted-host", "proxy", "timeout", "default-timeout", "retries",
+    "find-links", "no-index", "prefer-binary",
 )  # fmt: skip
 _CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
@@ -35,7 +36,7 @@ class Lent:
 
 
 def parse_listing(listing: str) -> dict[str, str]:
-    """`pip config list` into one flat mapping; the install section wins over global, the environment over both."""
+    """`pip config list` into one mapping; the install section wins over global, the environment over both."""
     ranks = {"global": 0, "install": 1, ":env:": 2}
     best: dict[str, tuple[int, str]] = {}
     for line in listing.splitlines():

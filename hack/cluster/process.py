@@ -1,8 +1,9 @@
 """Processes that outlive the command that started them, and are never confused with somebody else's.
 
-A pid alone says nothing: the kernel hands it out again. A process is known here by its pid, its start time and the
-boot it belongs to, and every process of a cluster carries a marker in its environment. The marker also finds those
-whose record was lost, for example when the starter was killed between the start and the writing of the record.
+A pid alone says nothing: the kernel hands it out again. A process is known here by its pid, its start time
+and the boot it belongs to, and every process of a cluster carries a marker in its environment. The marker
+also finds those whose record was lost, for example when the starter was killed between the start and the
+writing of the record.
 """
 
 from __future__ import annotations
@@ -69,9 +70,14 @@ def kill(identity: Identity, number: int = signal.SIGKILL) -> bool:
 
 
 def spawn(
-    command: Sequence[str], *, log: Path, marker: str, cgroup_files: Iterable[Path] = (), env: Mapping[str, str] | None = None
+    command: Sequence[str],
+    *,
+    log: Path,
+    marker: str,
+    cgroup_files: Iterable[Path] = (),
+    env: Mapping[str, str] | None = None,
 ) -> Identity:
-    """Start a daemon: own session, output to a log, marked, and inside the given cgroups from its first moment."""
+    """Start a daemon: own session, output to a log, marked, and in the given cgroups from the start."""
     environment = dict(os.environ if env is None else env)
     environment[MARKER] = marker
     environment["RCA_CGROUPS"] = " ".join(str(path) for path in cgroup_files)
@@ -128,7 +134,9 @@ def children_of(pid: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, IndexError):
-                fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                fields = (
+                    (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                )
                 if int(fields[1]) == pid:
                     found.append((int(fields[19]), int(entry.name)))
     return [child for _, child in sorted(found)]

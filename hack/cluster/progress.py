@@ -115,5 +115,6 @@ def run_logged(
                 progress.detail(f"[{count}] {line.strip()}")
         if process.returncode != 0:
             raise ClusterError(
-                f"{title} failed with exit status {process.returncode}; the whole log is {log}, it ends:\n{tail(log)}"
+                f"{title} failed with exit status {process.returncode}; the whole log is {log}, it ends:\n"
+                f"{tail(log)}"
             )

@@ -34,7 +34,7 @@ class Recipe:
 
 
 def binary_name(package: str) -> str:
-    """What `go build` calls a command: the last path element that is no version; etcd's is called `server`."""
+    """The name of a command: its last path element that is no version, except for etcd's `server`."""
     if package == "go.etcd.io/etcd/server/v3":
         return "etcd"
     parts = [part for part in package.split("/") if not (part[:1] == "v" and part[1:].isdigit())]

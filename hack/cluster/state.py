@@ -1,4 +1,4 @@
-"""What one cluster was started as: its kind, ports and addresses. Chosen once, so that a repair changes nothing."""
+"""What one cluster was started as: kind, ports, addresses. Chosen once, so that a repair changes nothing."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def log_of(paths: ClusterPaths, name: str) -> Path:
 
 
 def _kill_strays(paths: ClusterPaths, name: str) -> None:
-    """A component whose record was lost, or whose nsenter parent was killed, would hold the new one's port."""
+    """A component whose record was lost, or whose nsenter was killed, would hold the new one's port."""
     strays = []
     for identity in process.marked(str(paths.root)):
         with contextlib.suppress(OSError):
@@ -77,7 +77,12 @@ def complain_if_dead(paths: ClusterPaths, names: Iterable[str]) -> None:
 
 
 def wait_for(
-    condition: Callable[[], bool], *, what: str, seconds: float, paths: ClusterPaths, needs: Iterable[str] = ()
+    condition: Callable[[], bool],
+    *,
+    what: str,
+    seconds: float,
+    paths: ClusterPaths,
+    needs: Iterable[str] = (),
 ) -> None:
     """Wait for a condition, as long as the components it needs live and the deadline has not passed."""
     names = tuple(needs)

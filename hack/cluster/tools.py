@@ -27,7 +27,9 @@ def select(names: Sequence[str]) -> tuple[Recipe, ...]:
     for name in names:
         found = [recipe for recipe in recipes.ALL if name == recipe.name or name in recipe.binaries]
         if not found:
-            known = sorted({recipe.name for recipe in recipes.ALL} | {b for r in recipes.ALL for b in r.binaries})
+            known = sorted(
+                {recipe.name for recipe in recipes.ALL} | {b for r in recipes.ALL for b in r.binaries}
+            )
             raise ClusterError(f"There is no tool {name!r}; there are {', '.join(known)}.")
         chosen += [recipe for recipe in found if recipe not in chosen]
     return tuple(chosen)
@@ -64,7 +66,8 @@ def kubectl() -> Path:
 
 
 def acceptable(recipe: Recipe, reported: str) -> bool:
-    """Whether a tool on PATH may stand in: a plain release within one minor of ours (kubectl's skew rule), or helm 4.
+    """Whether a tool on PATH may stand in: a plain release within one minor of ours (kubectl's skew rule),
+    or helm 4.
 
     A suffix (`v1.32.4-dispatcher`) marks a wrapper that picks some other binary at run time; it is refused.
     """
@@ -77,7 +80,10 @@ def acceptable(recipe: Recipe, reported: str) -> bool:
 
 
 def _good_enough(recipe: Recipe, bin_dir: Path) -> Path | None:
-    commands = {"kubectl": ["version", "--client", "-o", "json"], "helm": ["version", "--template", "{{.Version}}"]}
+    commands = {
+        "kubectl": ["version", "--client", "-o", "json"],
+        "helm": ["version", "--template", "{{.Version}}"],
+    }
     if recipe.name not in commands:
         return None
     path = os.pathsep.join(p for p in os.get_exec_path() if Path(p).resolve() != bin_dir.resolve())
@@ -87,7 +93,9 @@ def _good_enough(recipe: Recipe, bin_dir: Path) -> Path | None:
     try:
         command = [found, *commands[recipe.name]]
         answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
-        reported = json.loads(answer)["clientVersion"]["gitVersion"] if recipe.name == "kubectl" else answer.strip()
+        reported = (
+            json.loads(answer)["clientVersion"]["gitVersion"] if recipe.name == "kubectl" else answer.strip()
+        )
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
         return None
     return Path(found) if acceptable(recipe, str(reported)) else None

@@ -83,6 +83,7 @@ class OnRegression(StrEnum):
     """What the guard does when an Active component regresses."""
 
     DEMOTE = "Demote"
+    ALERT = "Alert"
 
 
 class PullPolicy(StrEnum):

@@ -100,6 +100,8 @@ class Intent(Model):
     issued_at: Timestamp
     not_after: Timestamp
     cause: ReasonName
+    message: Message | None = None
+    """What will be said of it once it is done."""
 
 
 class Promotion(Model):
@@ -111,6 +113,8 @@ class Promotion(Model):
     run: Name | None = None
     scorecard_sha256: Digest | None = None
     previous_value: Annotated[str, Field(max_length=1024)] | None = None
+    cause: ReasonName = "Promoted"
+    """Promoted: on evidence. Adopted: it was active when first seen."""
 
 
 class Demotion(Model):
@@ -119,6 +123,8 @@ class Demotion(Model):
     at: Timestamp
     cause: ReasonName
     message: Message | None = None
+    epoch: Digest | None = None
+    """The epoch that was demoted: after a regression the same one is not promoted again."""
 
 
 class Transition(Model):
@@ -153,4 +159,6 @@ class RcaComponentStatus(Status):
     intent: Intent | None = None
     promotion: Promotion | None = None
     demotion: Demotion | None = None
+    suspended_at: Timestamp | None = None
+    """Since when the clocks stand still."""
     last_transition: Transition | None = None

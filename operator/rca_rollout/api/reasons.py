@@ -20,6 +20,7 @@ class Reason(StrEnum):
     # Any kind
     AS_EXPECTED = "AsExpected", "Everything is as the spec wants it, or on its way there without a problem."
     INITIALIZING = "Initializing", "The operator has not looked at the object yet."
+    RESUMED = "Resumed", "spec.suspend was lifted; the clocks go on from where they stood."
     SUSPENDED = "Suspended", "spec.suspend is set: nothing is evaluated or promoted."
     INVALID_SPEC = "InvalidSpec", "The spec cannot be used; the message names the field."
 
@@ -149,6 +150,8 @@ class Reason(StrEnum):
     JOB_CREATED = "JobCreated", "The Job was made."
     JOB_REFUSED = "JobRefused", "The API server refused the Job; the message says why."
     JOB_CONFLICT = "JobConflict", "A Job of that name exists and is not ours."
+    RUN_LOST = "RunLost", "The EvalRun was deleted or replaced before it ended; another one is made."
+    POD_FAILED = "PodFailed", "The Pod failed for a reason of its own; the message names it."
     JOB_LOST = "JobLost", "The Job or its Pod vanished before the result was read."
     IMAGE_PULL_FAILED = "ImagePullFailed", "An image cannot be pulled."
     CONTAINER_CONFIG_ERROR = "ContainerConfigError", "A container cannot be made from its settings."

@@ -41,6 +41,8 @@ class EvalRunSpec(Model):
     trigger: Trigger = Trigger.MANUAL
     revision: RevisionName | None = None
     epoch: Digest | None = None
+    """The component's epoch when the run was made; in another one the run is superseded."""
+    context: Digest | None = None
     dry_run: Annotated[bool, Field(strict=True)] = False
     """The result is reported and never counts as evidence."""
 
@@ -65,6 +67,8 @@ class EvalRunStatus(Status):
     accuracy: Figure | None = None
     delta: Figure | None = None
     mttr: Figure | None = None
+    baseline: Figure | None = None
+    """AC@1 of the baseline, for display."""
 
 
 class EvalRun(Resource):

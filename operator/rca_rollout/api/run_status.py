@@ -18,8 +18,10 @@ class CheckResult(StrEnum):
 
     PASSED = "Passed"
     FAILED = "Failed"
+    INCONCLUSIVE = "Inconclusive"
+    ERROR = "Error"
     WARNING = "Warning"
-    SKIPPED = "Skipped"
+    NOT_APPLICABLE = "NotApplicable"
 
 
 class Check(Model):

@@ -86,8 +86,9 @@ class Authority:
         subject = (f"/O={organization}" if organization else "") + f"/CN={common_name}"
         _openssl("req", "-new", *_EC, "-subj", subject, "-keyout", str(pair.key), "-out", str(request))
         _openssl(
-            "x509", "-req", "-days", DAYS, "-in", str(request), "-extfile", str(extensions),
-            "-CAcreateserial", "-CA", str(self.pair.certificate), "-CAkey", str(self.pair.key), "-out", str(pair.certificate),
+            "x509", "-req", "-days", DAYS,
+            "-in", str(request), "-extfile", str(extensions), "-CAcreateserial",
+            "-CA", str(self.pair.certificate), "-CAkey", str(self.pair.key), "-out", str(pair.certificate),
         )  # fmt: skip
         return pair
 

@@ -17,8 +17,8 @@ def check_name(context: str, *, allow_unknown: bool) -> None:
     if allow_unknown or _LOCAL.fullmatch(context):
         return
     raise ClusterError(
-        f"The context {context!r} does not look like a local test cluster (kind-*, minikube, k3d-*, rca-*), and "
-        "tests create and delete objects: give --allow-unknown-cluster if you are sure."
+        f"The context {context!r} does not look like a local test cluster (kind-*, minikube, k3d-*, rca-*), "
+        "and tests create and delete objects: give --allow-unknown-cluster if you are sure."
     )
 
 

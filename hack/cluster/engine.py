@@ -107,7 +107,7 @@ def load(context: str, image: str, archive: Path | None) -> None:
         command = ["k3d", "image", "import", image if archive is None else str(archive), "--cluster", name]
     else:
         raise ClusterError(
-            f"There is no known way to bring an image into the cluster of the context {context!r}: push it to "
-            "a registry that the cluster can pull from."
+            f"There is no known way to bring an image into the cluster of the context {context!r}: push it "
+            "to a registry that the cluster can pull from."
         )
     run_logged(command, title=f"loading {image}", log=cache_root() / "logs" / "image-load.log")

@@ -57,7 +57,8 @@ def _adopt(paths: ClusterPaths, context: str) -> None:
     if state is not None and (state.kind, state.context) != (Kind.CONTEXT, context):
         raise ClusterError(
             f"The cluster {paths.name!r} is already of the kind {state.kind.value!r} "
-            f"(context {state.context!r}): run `python -m hack.cluster down --name {paths.name}` first, or choose another --name."
+            f"(context {state.context!r}): run `python -m hack.cluster down --name {paths.name}` first, "
+            "or choose another --name."
         )
     contexts.adopt(paths, context)
     states.save(paths, State(name=paths.name, kind=Kind.CONTEXT, context=context))
@@ -77,9 +78,9 @@ def _create(paths: ClusterPaths, *, control_plane_only: bool) -> None:
         local.up(paths, Kind.NODE)
     else:
         raise ClusterError(
-            "No Docker engine answers, and a node without Docker needs root (namespaces, mounts, cgroups): run "
-            f"this as root, or `python -m hack.cluster up --control-plane-only --name {paths.name}`, which needs "
-            "neither and is enough for everything but running Pods."
+            "No Docker engine answers, and a node without it needs root (namespaces, mounts, cgroups): "
+            f"run this as root, or `python -m hack.cluster up --control-plane-only --name {paths.name}`, "
+            "which needs neither and is enough for everything but running Pods."
         )
 
 

@@ -71,7 +71,7 @@ def up(paths: ClusterPaths, kind: Kind) -> State:
         )
     if state is not None and healthy(paths, state):
         return state
-    binaries = _binaries(kind)
+    binaries = _binaries(paths, kind)
     if state is None:
         down(paths)  # leftovers of a cluster whose state was lost
         state = _decide(paths, kind)
@@ -80,10 +80,11 @@ def up(paths: ClusterPaths, kind: Kind) -> State:
     return state
 
 
-def _binaries(kind: Kind) -> tuple[Path, Binaries | None]:
+def _binaries(paths: ClusterPaths, kind: Kind) -> tuple[Path, Binaries | None]:
     if kind is Kind.CONTROL_PLANE:
         packages.ensure([packages.OPENSSL], purpose="the control plane")
         return tools.ensure(recipes.CONTROL_PLANE), None
+    localnode.check_directories(paths)
     system = packages.ensure(packages.NODE, purpose="the local node")
     plane = tools.ensure(recipes.CONTROL_PLANE)
     return plane, Binaries(tools.ensure(recipes.NODE), tools.ensure(recipes.CONTAINERD), system)

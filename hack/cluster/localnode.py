@@ -14,7 +14,7 @@ from pathlib import Path
 from hack.cluster import cgroups, kubeconfig, nodeconfig, nodeinit, process, supervisor
 from hack.cluster.controlplane import Identities
 from hack.cluster.errors import ClusterError
-from hack.cluster.paths import ClusterPaths
+from hack.cluster.paths import ClusterPaths, cache_root
 from hack.cluster.state import State
 from hack.cluster.supervisor import Component
 
@@ -48,21 +48,16 @@ def init_pid(paths: ClusterPaths) -> int | None:
 
 def ensure_cable(paths: ClusterPaths, state: State) -> None:
     """The cable to the node. The host's end carries the API server's address, so it comes first."""
-    exists = (
-        subprocess.run(["ip", "link", "show", state.interface], capture_output=True, check=False).returncode
-        == 0
-    )
-    if exists and supervisor.running(paths, NAMESPACES):
-        return
-    if exists:
-        _ip("link", "delete", state.interface)
+    if supervisor.running(paths, NAMESPACES) is None:
+        remove_cable(state.interface)
     init = _ensure_namespaces(paths, state)
-    _ip("link", "add", state.interface, "type", "veth", "peer", "name", "eth0", "netns", str(init))
-    _ip("address", "add", f"{state.host_address}/24", "dev", state.interface)
+    if not Path("/sys/class/net", state.interface).exists():
+        _ip("link", "add", state.interface, "type", "veth", "peer", "name", "eth0", "netns", str(init))
+    _ip("address", "replace", f"{state.host_address}/24", "dev", state.interface)
     _ip("link", "set", state.interface, "up")
-    _ip("address", "add", f"{state.node_address}/24", "dev", "eth0", inside=init)
+    _ip("address", "replace", f"{state.node_address}/24", "dev", "eth0", inside=init)
     _ip("link", "set", "eth0", "up", inside=init)
-    _ip("route", "add", "default", "via", state.host_address, inside=init)
+    _ip("route", "replace", "default", "via", state.host_address, inside=init)
     _ip("route", "replace", state.pod_subnet, "via", state.node_address, "dev", state.interface)
 
 
@@ -177,9 +172,21 @@ def ctr(paths: ClusterPaths, bin_dir: Path, *arguments: str) -> subprocess.Compl
         return subprocess.CompletedProcess(command, 124, "", "ctr did not answer within 180 s")
 
 
-def remove_cable(state_interface: str) -> None:
+def remove_cable(interface: str) -> None:
+    """Remove the cable, if there is one; both ends go."""
     with contextlib.suppress(OSError):
-        subprocess.run(["ip", "link", "delete", state_interface], capture_output=True, check=False)
+        subprocess.run(["ip", "link", "delete", interface], capture_output=True, check=False)
+
+
+def check_directories(paths: ClusterPaths) -> None:
+    """Refuse directories that the node could not see, because it has its own in their place."""
+    for directory in (paths.root, cache_root()):
+        for hidden in nodeinit.PRIVATE.values():
+            if directory.is_relative_to(Path(hidden).resolve()):
+                raise ClusterError(
+                    f"{directory} is under {hidden}, of which the node has its own: set RCA_STATE and "
+                    "RCA_CACHE to directories elsewhere."
+                )
 
 
 def may_run_a_node() -> bool:

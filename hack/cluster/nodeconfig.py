@@ -121,7 +121,7 @@ def kubelet(paths: ClusterPaths, state: State, authority: Authority, serving: Pa
 
 
 def kube_proxy(paths: ClusterPaths, binary: Path, state: State) -> list[str]:
-    """kube-proxy's command line; the connection tracking limits are the whole machine's and read-only here."""
+    """kube-proxy's command line; the connection tracking limits are the machine's and read-only here."""
     return [
         str(binary),
         f"--kubeconfig={paths.config / 'kube-proxy.kubeconfig'}",

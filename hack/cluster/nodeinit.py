@@ -25,7 +25,7 @@ KUBELET_SYSCTLS = {
     "kernel/keys/root_maxkeys": "1000000",
     "kernel/keys/root_maxbytes": "25000000",
 }
-"""kubelet sets these for the whole machine unless it reads what it wants already. So that is what it reads."""
+"""kubelet sets these for the whole machine unless it reads what it wants already. So it does."""
 
 
 def mount(*arguments: str) -> None:

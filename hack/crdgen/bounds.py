@@ -7,7 +7,7 @@ _NEEDED = {"string": "maxLength", "array": "maxItems"}
 
 
 def problems(schema: dict[str, Any], path: str = "") -> Iterator[str]:
-    """Sentences, one for each place. The API server takes the unbounded as huge when it estimates CEL costs."""
+    """Sentences, one for each place. The API server takes the unbounded as huge when it estimates costs."""
     kind = schema.get("type")
     where = path or "the root"
     if kind is None and not schema.get("x-kubernetes-int-or-string"):

@@ -36,9 +36,15 @@ def command(*arguments: str) -> Callable[[], Outcome]:
 
     def run() -> Outcome:
         done = subprocess.run(
-            arguments, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", check=False,
-        )  # fmt: skip
+            arguments,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
         return done.returncode == 0, done.stdout
 
     return run
@@ -47,7 +53,9 @@ def command(*arguments: str) -> Callable[[], Outcome]:
 def layout() -> Outcome:
     """`operator/` is a source root: an `__init__.py` in it would shadow Python's own `operator` module."""
     wrong = [name for name in ("operator/__init__.py", "harness/__init__.py") if (ROOT / name).exists()]
-    return not wrong, "".join(f"{name} must not exist: it is a source root, not a package\n" for name in wrong)
+    return not wrong, "".join(
+        f"{name} must not exist: it is a source root, not a package\n" for name in wrong
+    )
 
 
 def render() -> Outcome:
@@ -97,7 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     chosen = [known[name] for name in options.names] or list(STEPS)
     failed = [step.name for step in chosen if not report(step)]
-    print(f"check: {len(chosen) - len(failed)} OK, {len(failed)} failed{': ' + ', '.join(failed) if failed else ''}")
+    names = f": {', '.join(failed)}" if failed else ""
+    print(f"check: {len(chosen) - len(failed)} OK, {len(failed)} failed{names}")
     return 1 if failed else 0
 
 

@@ -1,7 +1,7 @@
-"""The project's images: what they are called, what they are made from, and how they get onto a cluster's node.
+"""The project's images: what they are called, what they are made from, how they get onto a cluster's node.
 
-`python -m hack.images build` builds all of them, `… load --name CLUSTER` builds and brings them to the cluster. Nothing is
-pushed anywhere. The names resolve to themselves in a Pod's `image:` field because the node already has them.
+`python -m hack.images build` builds all of them, `… load --name CLUSTER` builds and brings them to the
+cluster. Nothing is pushed anywhere: a Pod that names them finds them on the node.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ IMAGES = (OPERATOR, HARNESS, PLAIN_ENGINE)
 
 def _cluster(*arguments: str) -> None:
     subprocess.run(
-        [sys.executable, "-m", "hack.cluster", *arguments], cwd=ROOT, check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr
+        [sys.executable, "-m", "hack.cluster", *arguments],
+        cwd=ROOT,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
     )
 
 

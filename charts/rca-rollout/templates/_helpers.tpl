@@ -1,0 +1,79 @@
+{{- define "rca-rollout.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 53 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "rca-rollout.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 53 | trimSuffix "-" }}
+{{- else if contains (include "rca-rollout.name" .) .Release.Name }}
+{{- .Release.Name | trunc 53 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "rca-rollout.name" .) | trunc 53 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "rca-rollout.selector" -}}
+app.kubernetes.io/name: {{ include "rca-rollout.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "rca-rollout.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "rca-rollout.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "rca-rollout.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "rca-rollout.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- /* An image by digest if there is one, else by tag. Takes {image, version}. */ -}}
+{{- define "rca-rollout.image" -}}
+{{- if .image.digest -}}
+{{ .image.repository }}@{{ .image.digest }}
+{{- else -}}
+{{ .image.repository }}:{{ default .version .image.tag }}
+{{- end }}
+{{- end }}
+
+{{- /* The watched namespaces as a comma list; empty means all of them. */ -}}
+{{- define "rca-rollout.namespaces" -}}
+{{- if not .Values.watch.clusterWide -}}
+{{ default (list .Release.Namespace) .Values.watch.namespaces | join "," }}
+{{- end }}
+{{- end }}
+
+{{- /* What the operator does, and nothing it does not: tests/unit/tooling/test_chart.py holds this against the code. */ -}}
+{{- define "rca-rollout.rules" -}}
+- apiGroups: [rca.bluerobin.io]
+  resources: [evalsuites, rcacomponents]
+  verbs: [get, list, watch]
+- apiGroups: [rca.bluerobin.io]
+  resources: [evalruns]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [rca.bluerobin.io]
+  resources: [evalsuites/status, rcacomponents/status, evalruns/status]
+  verbs: [patch, update]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+# Datasets and baselines are read, scorecards created, one key of an opted-in ConfigMap patched. Never deleted.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}

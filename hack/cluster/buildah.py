@@ -19,14 +19,18 @@ from hack.cluster.paths import cache_root
 from hack.cluster.progress import run_logged
 
 
-def build(
-    reference: str, dockerfile: Path, context: Path, arguments: Mapping[str, str], archive: Path
-) -> None:
-    """Build an image into an OCI archive."""
+def check_possible() -> None:
+    """Raise unless this user may build images without an engine."""
     if os.geteuid() != 0:
         raise ClusterError(
             "No Docker engine answers, and building images without one needs root: run this as root."
         )
+
+
+def build(
+    reference: str, dockerfile: Path, context: Path, arguments: Mapping[str, str], archive: Path
+) -> None:
+    """Build an image into an OCI archive."""
     packages.ensure(packages.IMAGES, purpose="building images")
     home = cache_root() / "buildah"
     log = cache_root() / "logs" / f"image-{reference.replace('/', '_').replace(':', '_')}.log"

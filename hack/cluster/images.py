@@ -59,6 +59,7 @@ def build(image: str, dockerfile: Path, context: Path, arguments: Mapping[str, s
     reference = normalized(image)
     if engine.docker_answers():
         return Built(reference, engine.docker_build(image, dockerfile, context, arguments))
+    buildah.check_possible()
     base = arguments.get("BASE") or ociarchive.digest_of(baseimage.ensure())
     key = content_hash(dockerfile.resolve(), context.resolve(), arguments, base)[:32]
     shelf = _shelf(reference)

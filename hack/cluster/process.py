@@ -36,13 +36,13 @@ def boot_id() -> str:
 
 
 def identity_of(pid: int) -> Identity | None:
-    """The identity of a living process; a zombie counts as dead."""
+    """The identity of a living process; a zombie counts as dead once its last thread has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     fields = stat.rpartition(")")[2].split()
-    if fields[0] in "ZX":
+    if fields[0] in "ZX" and int(fields[17]) <= 1:
         return None
     return Identity(pid=pid, started=int(fields[19]), boot=boot_id())
 

@@ -1,0 +1,235 @@
+"""The scorecard: what a run measured, and the baseline that a run is compared with.
+
+The deterministic part is what the candidate answered: equal inputs give equal bytes. The measured part is
+what a machine adds (times, versions, repeats, would-be rankings). `deterministicSha256` identifies the
+evidence, `sha256` the whole document.
+"""
+
+from fractions import Fraction
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from rca_eval.contract.canonical import digest
+from rca_eval.contract.errors import Reason
+from rca_eval.contract.groundtruth import FaultClass, IncidentId
+from rca_eval.contract.metrics import aggregate, pessimistic_order, pessimistic_rank
+from rca_eval.contract.model import MIB, Bool, Int, Model, Name, ServiceKey, Sha256
+from rca_eval.contract.numbers import Figure
+from rca_eval.contract.protocol import Arm, Engine, Mode, VariantName
+
+SCORECARD_LIMIT = 16 * MIB
+
+Status = Literal["Ranked", "Error", "Timeout", "Missing"]
+MetricName = Literal["AC@1", "AC@3", "AC@5", "Avg@5", "MRR"]
+Rank = Annotated[Int, Field(ge=1)]
+
+
+class ScoredCandidate(Model):
+    key: Name
+    score: Figure | None = None
+    terms: dict[Name, Figure] | None = None
+
+
+class IncidentResult(Model):
+    """One incident under one variant in one arm; `rank` is pessimistic, null for a miss outside the
+    candidates.
+    """
+
+    id: IncidentId
+    fault_class: FaultClass
+    change_induced: Bool
+    protected: Bool
+    expected: Annotated[tuple[ServiceKey, ...], Field(min_length=1)]
+    status: Status
+    error: str | None = None
+    table: str | None = None
+    candidates: tuple[ScoredCandidate, ...] = ()
+    rank: Rank | None = None
+    decision: str | None = None
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def hit(self) -> bool:
+        """The expected cause is alone at the top, as the producer wrote it; `true_rank` recomputes it."""
+        return self.rank == 1
+
+    def order(self) -> list[str]:
+        """Keys in pessimistic order; empty unless the engine ranked: an error with candidates is still a
+        miss.
+        """
+        if self.status != "Ranked":
+            return []
+        return pessimistic_order([(c.key, c.score) for c in self.candidates], self.expected)
+
+    def true_rank(self) -> int | None:
+        """The rank recomputed from the candidates. Raises `ValueError` on a score that is not finite."""
+        if self.status != "Ranked":
+            return None
+        return pessimistic_rank([(c.key, c.score) for c in self.candidates], self.expected)
+
+    def margin(self) -> Fraction | None:
+        """Score of the best expected candidate - the best other; None without scores or without both."""
+        if self.status != "Ranked":
+            return None
+        scores = {c.key: Fraction(c.score) for c in self.candidates if c.score is not None}
+        wanted = [score for key, score in scores.items() if key in self.expected]
+        others = [score for key, score in scores.items() if key not in self.expected]
+        return max(wanted) - max(others) if wanted and others else None
+
+
+class ArmResult(Model):
+    arm: Arm
+    incidents: tuple[IncidentResult, ...]
+    metrics: dict[MetricName, Figure]
+
+    def recomputed(self) -> dict[str, Fraction]:
+        """The metrics again, from the rows. Raises `ValueError` for an arm without incidents."""
+        return aggregate([(result.order(), result.expected) for result in self.incidents])
+
+
+class VariantResult(Model):
+    """`sameAs` names an earlier variant with the same modes; then it ran once, and `arms` is empty here."""
+
+    name: VariantName
+    modes: dict[Name, Mode]
+    same_as: VariantName | None = None
+    arms: tuple[ArmResult, ...] = ()
+
+    @model_validator(mode="after")
+    def _either(self) -> Self:
+        if self.same_as is not None and self.arms:
+            raise ValueError("a variant that is sameAs another has no arms of its own")
+        return self
+
+
+class Control(Model):
+    """The positive control: a ranker known to be bad, over the same data, which the gate must catch."""
+
+    name: Literal["KnownBad"]
+    arms: tuple[ArmResult, ...]
+
+
+class DatasetInfo(Model):
+    sha256: Sha256
+    profile: str
+    window_seconds: Int
+    incidents: tuple[IncidentId, ...]
+
+
+class Deterministic(Model):
+    dataset: DatasetInfo
+    revision: str
+    variants: tuple[VariantResult, ...]
+    control: Control | None = None
+
+    @model_validator(mode="after")
+    def _same_as_resolves(self) -> Self:
+        for position, variant in enumerate(self.variants):
+            earlier = [v.name for v in self.variants[:position] if v.same_as is None]
+            if variant.same_as is not None and variant.same_as not in earlier:
+                raise ValueError(
+                    f"{variant.name} is sameAs {variant.same_as}, which is no earlier variant with arms"
+                )
+        names = [variant.name for variant in self.variants]
+        if len(set(names)) != len(names):
+            raise ValueError("each variant name may occur once")
+        return self
+
+    def arms_of(self, name: str) -> tuple[ArmResult, ...] | None:
+        """The arms of a variant, through `sameAs`; None when there is no such variant."""
+        owner = self.owner_of(name)
+        return next((variant.arms for variant in self.variants if variant.name == owner), None)
+
+    def owner_of(self, name: str) -> str | None:
+        """The variant under whose name the rows of `name` were measured."""
+        found = next((variant for variant in self.variants if variant.name == name), None)
+        return None if found is None else found.same_as or found.name
+
+
+class MttrRow(Model):
+    variant: VariantName
+    arm: Arm
+    value: Figure | None
+
+
+class SecondsRow(Model):
+    """Seconds per repeat, in order; null where a repeat gave no answer."""
+
+    variant: VariantName
+    arm: Arm
+    incident: IncidentId
+    values: tuple[Figure | None, ...]
+
+
+class WouldBeRow(Model):
+    """What a component in Shadow would have ranked; never part of the evidence bytes."""
+
+    variant: VariantName
+    arm: Arm
+    incident: IncidentId
+    entities: tuple[str, ...]
+
+
+class Repeats(Model):
+    count: Annotated[Int, Field(ge=0)]
+    identical: Bool
+    differences: Annotated[
+        tuple[Annotated[str, StringConstraints(max_length=400)], ...], Field(max_length=50)
+    ] = ()
+
+
+class Measured(Model):
+    engine: Engine
+    mttr_seconds: tuple[MttrRow, ...]
+    seconds: tuple[SecondsRow, ...]
+    repeats: Repeats
+    total_seconds: tuple[Figure, ...]
+    would_be: tuple[WouldBeRow, ...] = ()
+
+
+class Scorecard(Model):
+    """The whole document. `provenance` Scored: written by our scorecard container; SelfReported: by anybody
+    else.
+    """
+
+    schema_version: Literal[1] = 1
+    kind: Literal["Scorecard"] = "Scorecard"
+    provenance: Literal["Scored", "SelfReported"]
+    deterministic: Deterministic
+    measured: Measured
+
+    def deterministic_sha256(self) -> str:
+        return digest(self.deterministic)
+
+
+class BaselineProvenance(Model):
+    engine: Engine
+    created_by: Name
+
+
+class BaselineMttr(Model):
+    arm: Arm
+    value: Figure | None
+
+
+class Baseline(Model):
+    """The AllShadow variant of a scorecard, committed beside the dataset."""
+
+    schema_version: Literal[1] = 1
+    kind: Literal["Baseline"] = "Baseline"
+    comment: str = ""
+    provenance: BaselineProvenance
+    dataset: DatasetInfo
+    arms: tuple[ArmResult, ...]
+    mttr_seconds: tuple[BaselineMttr, ...]
+
+
+def parse_scorecard(data: bytes, *, source: str = "the scorecard") -> Scorecard:
+    """Raises `ContractError(ScorecardInvalid)`."""
+    return Scorecard.parse(data, source=source, reason=Reason.SCORECARD_INVALID, limit=SCORECARD_LIMIT)
+
+
+def parse_baseline(data: bytes, *, source: str = "the baseline") -> Baseline:
+    """Raises `ContractError(BaselineInvalid)`."""
+    return Baseline.parse(data, source=source, reason=Reason.BASELINE_INVALID, limit=SCORECARD_LIMIT)

@@ -1,0 +1,20 @@
+"""The regression gate. Pure: exact fractions, no clock, no file system."""
+
+from rca_eval.gate.evaluate import evaluate
+from rca_eval.gate.policy import GateContext, GatePolicy, parse_policy
+from rca_eval.gate.result import CheckResult, GateResult, Margin, Movement
+from rca_eval.gate.validity import RULES
+
+VALIDITY_REASONS = tuple(reason for reason, _, _ in RULES)
+
+__all__ = [
+    "VALIDITY_REASONS",
+    "CheckResult",
+    "GateContext",
+    "GatePolicy",
+    "GateResult",
+    "Margin",
+    "Movement",
+    "evaluate",
+    "parse_policy",
+]

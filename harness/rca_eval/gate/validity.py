@@ -1,0 +1,287 @@
+"""Check 0: may this scorecard decide anything at all? A chain of small functions; each names one reason, or
+is content.
+
+No data is never a pass: what is missing, empty, partial, stale or not finite ends here as Inconclusive (the
+measurement stands, but does not allow a decision) or Error (the measurement itself is broken).
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Literal
+
+from rca_eval.contract.numbers import display, exact, is_finite, nine
+from rca_eval.contract.scorecard import ArmResult, IncidentResult
+from rca_eval.gate.result import CheckResult, clipped
+from rca_eval.gate.subject import Subject, accuracy
+
+Rule = Callable[[Subject], str | None]
+
+# Container times have a resolution of one second.
+WALL_SLACK_SECONDS = 1
+
+
+def no_baseline(s: Subject) -> str | None:
+    if s.baseline is None:
+        return (
+            "there is no baseline to compare with; write one from an AllShadow run with `rca-eval "
+            "baseline write`"
+        )
+    return None
+
+
+def dataset_mismatch(s: Subject) -> str | None:
+    mine, expected = s.scorecard.deterministic.dataset.sha256, s.context.dataset_sha256
+    if expected is not None and mine != expected:
+        return f"the run measured dataset {mine[:12]}, but {expected[:12]} is the one in use; run it again"
+    if s.baseline is not None and s.baseline.dataset.sha256 != mine:
+        return (
+            f"the baseline is of dataset {s.baseline.dataset.sha256[:12]}, the run of {mine[:12]}; "
+            "write the baseline again"
+        )
+    return None
+
+
+def incident_set_mismatch(s: Subject) -> str | None:
+    dataset = s.scorecard.deterministic.dataset
+    if s.baseline is not None and s.baseline.dataset.incidents != dataset.incidents:
+        return (
+            f"the baseline has {len(s.baseline.dataset.incidents)} incidents, the run "
+            f"{len(dataset.incidents)}, or in another order"
+        )
+    for arm, reference in s.baseline_arms.items():
+        for variant in s.needed_variants:
+            mine = s.arms(variant).get(arm)
+            if mine is not None and list(map(_labels, mine.incidents)) != list(
+                map(_labels, reference.incidents)
+            ):
+                return (
+                    f"the incidents or labels of {variant}/{arm} are not those of the baseline; measure "
+                    "both on one dataset"
+                )
+    for arm_result in _all_arms(s):
+        ids = [result.id for result in arm_result.incidents]
+        if len(set(ids)) != len(ids) or not set(ids) <= set(dataset.incidents):
+            return (
+                f"{arm_result.arm} holds an incident twice or one that the dataset does not have; score "
+                "it again"
+            )
+    return None
+
+
+def too_few_incidents(s: Subject) -> str | None:
+    live = s.arms(s.candidate_name).get("LivePath")
+    if live is not None and len(live.incidents) < s.policy.min_incidents:
+        return f"{len(live.incidents)} incidents in LivePath < {s.policy.min_incidents} needed; add incidents"
+    return None
+
+
+def too_few_fault_classes(s: Subject) -> str | None:
+    live = s.arms(s.candidate_name).get("LivePath")
+    classes = {result.fault_class for result in live.incidents} if live else set()
+    if live is not None and len(classes) < s.policy.min_fault_classes:
+        return (
+            f"{len(classes)} fault classes < {s.policy.min_fault_classes} needed; add incidents of "
+            "other classes"
+        )
+    return None
+
+
+def protected_unknown(s: Subject) -> str | None:
+    known = set(s.scorecard.deterministic.dataset.incidents)
+    unknown = [name for name in s.policy.protected_incidents or () if name not in known]
+    return f"protectedIncidents names {unknown[0]}, which the dataset does not have" if unknown else None
+
+
+def variant_missing(s: Subject) -> str | None:
+    missing = [name for name in s.needed_variants if s.scorecard.deterministic.arms_of(name) is None]
+    return (
+        f"the scorecard has no variant {missing[0]}; run all of {', '.join(s.needed_variants)}"
+        if missing
+        else None
+    )
+
+
+def arm_missing(s: Subject) -> str | None:
+    for variant in s.needed_variants:
+        if s.scorecard.deterministic.arms_of(variant) is None:
+            continue
+        mine = set(s.arms(variant))
+        wanted = set(s.baseline_arms) | {"LivePath"}
+        if mine != wanted and (s.baseline is not None or not mine >= wanted):
+            absent = sorted(wanted - mine) or sorted(mine - wanted)
+            where = f"variant {variant}" if wanted - mine else "the baseline"
+            return f"{where} has no arm {absent[0]}; run both arms"
+    return None
+
+
+def repeats_differ(s: Subject) -> str | None:
+    repeats = s.scorecard.measured.repeats
+    if repeats.count < s.policy.min_repeats:
+        return (
+            f"{repeats.count} repeats < {s.policy.min_repeats} needed; a single run cannot show that "
+            "the engine is deterministic"
+        )
+    if not repeats.identical:
+        where = f": {repeats.differences[0]}" if repeats.differences else ""
+        return f"{repeats.count} repeats of the same inputs differ{where}"
+    return None
+
+
+def aggregate_mismatch(s: Subject) -> str | None:
+    if non_finite(s) is not None:
+        return None
+    for arm in _all_arms(s):
+        for result in arm.incidents:
+            if result.rank != result.true_rank():
+                return (
+                    f"{arm.arm}/{result.id} claims rank {result.rank}, its candidates give "
+                    f"{result.true_rank()}"
+                )
+        if not arm.incidents:
+            continue
+        for name, value in arm.recomputed().items():
+            if arm.metrics.get(name) != nine(value):  # type: ignore[call-overload]  # names come from the same table
+                return f"{arm.arm} claims {name} {arm.metrics.get(name)}, its rows give {nine(value)}"  # type: ignore[call-overload]
+    for row in s.scorecard.measured.mttr_seconds:
+        found = s.seconds(row.variant, row.arm)
+        if row.value != (None if found is None else nine(found)):
+            return (
+                f"MTTR of {row.variant}/{row.arm} is given as {row.value}, its rows give "
+                f"{found and nine(found)}"
+            )
+    return None
+
+
+def non_finite(s: Subject) -> str | None:
+    for where, figure in _figures(s):
+        if not is_finite(figure):
+            return f"{where} is {figure}; a figure must be a finite number"
+    return None
+
+
+def revision_mismatch(s: Subject) -> str | None:
+    mine, wanted = s.scorecard.deterministic.revision, s.context.revision
+    if wanted is not None and mine != wanted:
+        return (
+            f"the run measured revision {mine[:63] or '(none)'}, but {wanted[:63]} is to be judged; run "
+            "it again"
+        )
+    return None
+
+
+def implausible_times(s: Subject) -> str | None:
+    if non_finite(s) is not None:
+        return None
+    for row in s.scorecard.measured.seconds:
+        if any(value is not None and exact(value) < 0 for value in row.values):
+            return f"{row.variant}/{row.arm}/{row.incident} took a negative time"
+    for repeat, wall in enumerate(s.context.wall_seconds or ()):
+        total = sum(
+            (exact(v) for row in s.scorecard.measured.seconds if (v := _at(row.values, repeat)) is not None),
+            Fraction(0),
+        )
+        if total > wall + WALL_SLACK_SECONDS:
+            return (
+                f"repeat {repeat + 1} claims {display(total)} s, its container ran "
+                f"{display(Fraction(wall))} s"
+            )
+    return None
+
+
+def gate_insensitive(s: Subject) -> str | None:
+    """The positive control: a ranker known to be bad must fail check 1, else a pass of this gate says
+    nothing.
+    """
+    if not s.policy.require_known_bad or s.baseline is None or non_finite(s) is not None:
+        return None
+    control = s.scorecard.deterministic.control
+    if control is None:
+        return "the known-bad control was not run, so nothing shows that this dataset can catch a regression"
+    mine, live = {arm.arm: arm for arm in control.arms}.get("LivePath"), s.baseline_arms.get("LivePath")
+    if live is None or not live.incidents:
+        return None
+    if mine is None or [r.id for r in mine.incidents] != [r.id for r in live.incidents]:
+        return "the known-bad control was not run over the same incidents"
+    reached, needed = accuracy(mine), accuracy(live) - s.policy.tolerance
+    if reached >= needed:
+        return (
+            f"the known-bad control was not caught: its AC@1 {display(reached)} >= "
+            f"{display(accuracy(live))} - {s.policy.accuracy_drop}; the dataset needs harder incidents"
+        )
+    return None
+
+
+def self_reported(s: Subject) -> str | None:
+    if s.scorecard.provenance == "SelfReported" and not s.policy.allow_self_reported:
+        return (
+            "the scorecard was not written by the scorecard container; it can be shown, but it cannot decide"
+        )
+    return None
+
+
+Kind = Literal["Inconclusive", "Error"]
+RULES: tuple[tuple[str, Kind, Rule], ...] = (
+    ("NoBaseline", "Inconclusive", no_baseline),
+    ("DatasetMismatch", "Inconclusive", dataset_mismatch),
+    ("IncidentSetMismatch", "Inconclusive", incident_set_mismatch),
+    ("TooFewIncidents", "Inconclusive", too_few_incidents),
+    ("TooFewFaultClasses", "Inconclusive", too_few_fault_classes),
+    ("ProtectedUnknown", "Inconclusive", protected_unknown),
+    ("VariantMissing", "Error", variant_missing),
+    ("ArmMissing", "Error", arm_missing),
+    ("RepeatsDiffer", "Inconclusive", repeats_differ),
+    ("AggregateMismatch", "Error", aggregate_mismatch),
+    ("NonFinite", "Error", non_finite),
+    ("RevisionMismatch", "Error", revision_mismatch),
+    ("ImplausibleTimes", "Error", implausible_times),
+    ("GateInsensitive", "Inconclusive", gate_insensitive),
+    ("SelfReported", "Inconclusive", self_reported),
+)
+
+
+def validity(s: Subject) -> list[CheckResult]:
+    """Every reason that speaks against this scorecard, in the order of the table; one Passed row if there is
+    none.
+    """
+    found = [
+        CheckResult(name="Validity", result=kind, reason=reason, message=clipped(f"{reason}: {text}"))
+        for reason, kind, rule in RULES
+        if (text := rule(s)) is not None
+    ]
+    return found or [CheckResult(name="Validity", result="Passed", message="the scorecard may decide")]
+
+
+def _labels(result: IncidentResult) -> tuple[object, ...]:
+    return (result.id, result.fault_class, result.change_induced, result.protected, result.expected)
+
+
+def _at(values: tuple[str | None, ...], index: int) -> str | None:
+    return values[index] if index < len(values) else None
+
+
+def _all_arms(s: Subject) -> Iterator[ArmResult]:
+    for variant in s.scorecard.deterministic.variants:
+        yield from variant.arms
+    if s.scorecard.deterministic.control:
+        yield from s.scorecard.deterministic.control.arms
+    if s.baseline:
+        yield from s.baseline.arms
+
+
+def _figures(s: Subject) -> Iterator[tuple[str, str]]:
+    for arm in _all_arms(s):
+        yield from ((f"{arm.arm} {name}", value) for name, value in arm.metrics.items())
+        for result in arm.incidents:
+            for row in result.candidates:
+                figures = [row.score, *(row.terms or {}).values()]
+                yield from ((f"a score of {result.id}", value) for value in figures if value is not None)
+    measured = s.scorecard.measured
+    yield from (("MTTR", row.value) for row in measured.mttr_seconds if row.value is not None)
+    yield from (
+        (f"a time of {row.incident}", v) for row in measured.seconds for v in row.values if v is not None
+    )
+    yield from (("a total time", value) for value in measured.total_seconds)
+    if s.baseline:
+        yield from (
+            ("the baseline's MTTR", row.value) for row in s.baseline.mttr_seconds if row.value is not None
+        )

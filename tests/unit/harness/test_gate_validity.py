@@ -1,0 +1,212 @@
+"""No data is never a pass: what is missing, empty, partial, stale, forged or not finite ends with exit status
+2.
+"""
+
+from fractions import Fraction
+
+import pytest
+
+from rca_eval.contract import Repeats
+from rca_eval.gate import VALIDITY_REASONS, GateContext, GatePolicy, evaluate
+
+
+def with_deterministic(card, **changes):
+    return card.model_copy(update={"deterministic": card.deterministic.model_copy(update=changes)})
+
+
+def with_measured(card, **changes):
+    return card.model_copy(update={"measured": card.measured.model_copy(update=changes)})
+
+
+def with_live(card, change, variant="With"):
+    """The scorecard with `change` applied to the live arm of one variant."""
+    variants = []
+    for v in card.deterministic.variants:
+        arms = tuple(change(a) if v.name == variant and a.arm == "LivePath" else a for a in v.arms)
+        variants.append(v.model_copy(update={"arms": arms}))
+    return with_deterministic(card, variants=tuple(variants))
+
+
+def drop_last(arm):
+    return arm.model_copy(update={"incidents": arm.incidents[:-1]})
+
+
+def empty(arm):
+    return arm.model_copy(update={"incidents": ()})
+
+
+def claim(metric, value):
+    return lambda arm: arm.model_copy(update={"metrics": {**arm.metrics, metric: value}})
+
+
+def first_incident(**changes):
+    return lambda arm: arm.model_copy(
+        update={"incidents": (arm.incidents[0].model_copy(update=changes), *arm.incidents[1:])}
+    )
+
+
+def nan_score(arm):
+    first = arm.incidents[0]
+    broken = first.candidates[0].model_copy(update={"score": "NaN"})
+    return first_incident(candidates=(broken, *first.candidates[1:]))(arm)
+
+
+def only_live(card):
+    variants = tuple(
+        v.model_copy(update={"arms": tuple(a for a in v.arms if a.arm == "LivePath")})
+        for v in card.deterministic.variants
+    )
+    return with_deterministic(card, variants=variants)
+
+
+def no_live(card):
+    variants = tuple(
+        v.model_copy(update={"arms": tuple(a for a in v.arms if a.arm != "LivePath")})
+        for v in card.deterministic.variants
+    )
+    return with_deterministic(card, variants=variants)
+
+
+def without_variant(card, name):
+    kept = tuple(v for v in card.deterministic.variants if v.name != name)
+    rows = tuple(row for row in card.measured.mttr_seconds if row.variant != name)
+    return with_measured(with_deterministic(card, variants=kept), mttr_seconds=rows)
+
+
+def other_dataset(card):
+    info = card.deterministic.dataset.model_copy(update={"sha256": "b" * 64})
+    return with_deterministic(card, dataset=info)
+
+
+def forged_mttr(card):
+    first, *rest = card.measured.mttr_seconds
+    return with_measured(card, mttr_seconds=(first.model_copy(update={"value": "0.000000001"}), *rest))
+
+
+def repeats(count, *, identical):
+    return lambda card: with_measured(card, repeats=Repeats(count=count, identical=identical))
+
+
+def live(change):
+    return lambda card: with_live(card, change)
+
+
+DAMAGE = {
+    "the baseline is of another dataset": (other_dataset, "DatasetMismatch"),
+    "an incident is missing from the candidate": (live(drop_last), "IncidentSetMismatch"),
+    "a label was changed": (live(first_incident(change_induced=True)), "IncidentSetMismatch"),
+    "all live incidents are missing": (live(empty), "IncidentSetMismatch"),
+    "Without is missing": (lambda card: without_variant(card, "Without"), "VariantMissing"),
+    "With is missing": (lambda card: without_variant(card, "With"), "VariantMissing"),
+    "AllShadow is missing": (lambda card: without_variant(card, "AllShadow"), "VariantMissing"),
+    "the sentinel arm is missing": (only_live, "ArmMissing"),
+    "the honest arm is missing": (no_live, "ArmMissing"),
+    "one repeat only": (repeats(1, identical=True), "RepeatsDiffer"),
+    "repeats differ": (repeats(2, identical=False), "RepeatsDiffer"),
+    "a metric that its rows do not give": (live(claim("AC@1", "0.990000000")), "AggregateMismatch"),
+    "a rank that its candidates do not give": (live(first_incident(rank=2)), "AggregateMismatch"),
+    "an MTTR that its rows do not give": (forged_mttr, "AggregateMismatch"),
+    "a NaN metric": (live(claim("MRR", "NaN")), "NonFinite"),
+    "a NaN score": (live(nan_score), "NonFinite"),
+    "an infinite time": (
+        lambda card: with_measured(card, total_seconds=("Infinity", "0.000000000")),
+        "NonFinite",
+    ),
+    "no control": (lambda card: with_deterministic(card, control=None), "GateInsensitive"),
+    "a scorecard that the candidate wrote itself": (
+        lambda card: card.model_copy(update={"provenance": "SelfReported"}),
+        "SelfReported",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_measurement_names_its_reason_and_never_passes(name, make_scorecard, make_baseline):
+    damage, reason = DAMAGE[name]
+    result = evaluate(damage(make_scorecard()), make_baseline())
+    assert (result.reason, result.exit_code) == (reason, 2)
+    assert result.message.startswith(f"{reason}: ")
+
+
+def test_no_scorecard_and_no_baseline_are_errors_of_their_own(make_scorecard, make_baseline):
+    assert (evaluate(None, make_baseline()).reason, evaluate(None, None).exit_code) == ("NoScorecard", 2)
+    result = evaluate(make_scorecard(), None)
+    assert (result.reason, result.verdict) == ("NoBaseline", "Inconclusive")
+
+
+def test_too_few_incidents_or_fault_classes_cannot_decide(make_scorecard, make_baseline):
+    ids = ("GT-01-a", "GT-04-b", "GT-07-c")
+    few = evaluate(make_scorecard(ids=ids), make_baseline(ids=ids))
+    assert few.reason == "TooFewIncidents"
+    assert "3 incidents in LivePath < 9" in few.message
+    classes = evaluate(make_scorecard(), make_baseline(), GatePolicy(min_fault_classes=4))
+    assert classes.reason == "TooFewFaultClasses"
+
+
+def test_another_revision_or_dataset_than_intended_cannot_decide(make_scorecard, make_baseline):
+    context = GateContext(revision="r2")
+    assert evaluate(make_scorecard(), make_baseline(), context=context).reason == "RevisionMismatch"
+    context = GateContext(dataset_sha256="c" * 64)
+    assert evaluate(make_scorecard(), make_baseline(), context=context).reason == "DatasetMismatch"
+    known = GateContext(revision="r1", dataset_sha256="a" * 64)
+    assert evaluate(make_scorecard(), make_baseline(), context=known).verdict == "Passed"
+
+
+def test_times_that_the_container_cannot_have_needed_are_implausible(make_scorecard, make_baseline):
+    card = make_scorecard(seconds={"With": "10"})  # 18 runs of 10 s in one repeat
+    wall = GateContext(wall_seconds=(Fraction(20), Fraction(20)))
+    assert evaluate(card, make_baseline(), context=wall).reason == "ImplausibleTimes"
+    enough = GateContext(wall_seconds=(Fraction(200), Fraction(200)))
+    assert evaluate(card, make_baseline(), context=enough).verdict == "Passed"
+
+
+def test_a_control_that_is_not_caught_makes_the_gate_insensitive_unless_it_is_not_asked_for(
+    make_scorecard, make_baseline
+):
+    card = make_scorecard(control_lost=())
+    assert evaluate(card, make_baseline()).reason == "GateInsensitive"
+    assert evaluate(card, make_baseline(), GatePolicy(require_known_bad=False)).verdict == "Passed"
+
+
+def test_an_unknown_protected_incident_protects_nothing_and_is_named(make_scorecard, make_baseline):
+    policy = GatePolicy(protected_incidents=("GT-99-typo",))
+    result = evaluate(make_scorecard(), make_baseline(), policy)
+    assert result.reason == "ProtectedUnknown"
+    assert "GT-99-typo" in result.message
+
+
+def test_an_unknown_time_makes_mttr_inconclusive_and_is_not_skipped_in_the_mean(
+    make_scorecard, make_baseline
+):
+    card = make_scorecard()
+    rows = tuple(
+        row.model_copy(update={"values": (None, None)})
+        if (row.variant, row.arm, row.incident[:5]) == ("With", "LivePath", "GT-04")
+        else row
+        for row in card.measured.seconds
+    )
+    mttr = tuple(
+        row.model_copy(update={"value": None}) if (row.variant, row.arm) == ("With", "LivePath") else row
+        for row in card.measured.mttr_seconds
+    )
+    result = evaluate(with_measured(card, seconds=rows, mttr_seconds=mttr), make_baseline())
+    assert (result.reason, result.verdict, result.exit_code) == ("MTTR", "Inconclusive", 2)
+
+
+def test_harm_stays_visible_in_a_run_that_is_not_valid(make_scorecard, make_baseline):
+    card = with_deterministic(make_scorecard(lost=("GT-03",)), control=None)
+    result = evaluate(card, make_baseline())
+    assert result.reason == "GateInsensitive"
+    assert any(check.name == "AC@1" and check.result == "Failed" for check in result.checks)
+
+
+def test_every_documented_validity_reason_has_a_test_here(make_scorecard):
+    tested = {reason for _, reason in DAMAGE.values()} | {
+        "NoBaseline",
+        "TooFewIncidents",
+        "TooFewFaultClasses",
+        "ProtectedUnknown",
+        "RevisionMismatch",
+        "ImplausibleTimes",
+    }
+    assert tested == set(VALIDITY_REASONS)

@@ -22,11 +22,14 @@ class Image:
 
     name: str
     dockerfile: str
+    context: str = "."
 
 
 OPERATOR = Image("rca-rollout/operator:dev", "images/operator/Dockerfile")
 HARNESS = Image("rca-rollout/harness:dev", "images/harness/Dockerfile")
-PLAIN_ENGINE = Image("rca-rollout/plain-engine:dev", "examples/engines/plain/Dockerfile")
+PLAIN_ENGINE = Image(
+    "rca-rollout/plain-engine:dev", "examples/engines/plain/Dockerfile", context="examples/engines/plain"
+)
 IMAGES = (OPERATOR, HARNESS, PLAIN_ENGINE)
 
 
@@ -42,7 +45,7 @@ def _cluster(*arguments: str) -> None:
 
 def build(images: Sequence[Image] = IMAGES) -> None:
     for image in images:
-        _cluster("image", "build", image.name, "--file", image.dockerfile, "--context", ".")
+        _cluster("image", "build", image.name, "--file", image.dockerfile, "--context", image.context)
 
 
 def load(cluster: str, images: Sequence[Image] = IMAGES) -> None:

@@ -1,6 +1,6 @@
 """Write `locks/*.txt` anew from pyproject.toml, with hashes and without URLs.
 
-`dev.txt` is resolved first, the images' two locks are then held to the same versions. `uv` comes from the
+`dev.txt` is resolved first, the locks of the images are then held to the same versions. `uv` comes from the
 package index into a throwaway environment. Versions stay as they are unless `--upgrade` is given: uv reads
 the old lock as a wish.
 """
@@ -18,14 +18,16 @@ UV = "uv>=0.13.8,<0.14"
 COMMON = (
     "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-annotate", "--no-emit-index-url",
     "--no-emit-find-links", "--python-version", "3.12", "--custom-compile-command", "make lock",
-    "pyproject.toml",
 )  # fmt: skip
 OPERATOR = ("--extra", "operator")
 HARNESS = ("--extra", "harness")
+AS_DEV = ("-c", "locks/dev.txt")
 LOCKS = {
-    "locks/dev.txt": (*OPERATOR, *HARNESS, "--group", "dev"),
-    "locks/operator.txt": (*OPERATOR, "-c", "locks/dev.txt"),
-    "locks/harness.txt": (*HARNESS, "-c", "locks/dev.txt"),
+    "locks/dev.txt": ("pyproject.toml", *OPERATOR, *HARNESS, "--group", "dev"),
+    "locks/operator.txt": ("pyproject.toml", *OPERATOR, *AS_DEV),
+    "locks/harness.txt": ("pyproject.toml", *HARNESS, *AS_DEV),
+    # What makes the wheel inside an image build; none of it is in the image.
+    "locks/build.txt": ("--group", "build", *AS_DEV),
 }
 
 

@@ -1,6 +1,7 @@
 """What a suite may say about the eval Job: a closed form. No PodSpec, no service account, no host paths."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,10 +11,28 @@ from rca_rollout.api.base import Cel, Model, Rule
 from rca_rollout.api.common import LocalRef, PullPolicy
 from rca_rollout.api.values import Count, Duration, ImageName, LabelValue, Quantity, Timeout
 
+# Kubernetes' "qualified name": what a label, an annotation or a resource may be called.
+_NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_PREFIX = r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/"
+QUALIFIED_NAME = f"^({_PREFIX})?{_NAME}$"
+
 ENV_PREFIX = "RCA_EVAL_"
 HASH_SEED = "PYTHONHASHSEED"
 LABEL_PREFIX = "rca.bluerobin.io/"
 MANAGED_BY = "app.kubernetes.io/managed-by"
+
+
+def _qualified(keys: Iterable[str]) -> bool:
+    return all(re.fullmatch(QUALIFIED_NAME, key) for key in keys)
+
+
+QualifiedKeys = Cel(
+    Rule(
+        f"self.all(key, key.matches('{QUALIFIED_NAME}'))",
+        "keys must be Kubernetes names such as example.com/pool: letters, digits, '-', '_', '.', at most 63",
+        _qualified,
+    )
+)
 
 Argument = Annotated[str, Field(max_length=4096)]
 Arguments = Annotated[tuple[Argument, ...], Field(max_length=64)]
@@ -39,8 +58,8 @@ class EnvVar(Model):
 class ResourceRequirements(Model):
     """What the eval container may use."""
 
-    limits: Annotated[Mapping[str, Quantity], Field(max_length=16)] = {}
-    requests: Annotated[Mapping[str, Quantity], Field(max_length=16)] = {}
+    limits: Annotated[Mapping[str, Quantity], Field(max_length=16), QualifiedKeys] = {}
+    requests: Annotated[Mapping[str, Quantity], Field(max_length=16), QualifiedKeys] = {}
 
 
 class TolerationOperator(StrEnum):
@@ -104,11 +123,12 @@ class JobTemplate(Model):
         ),
     ] = ()
     resources: ResourceRequirements | None = None
-    node_selector: Annotated[Mapping[str, LabelValue], Field(max_length=16)] = {}
+    node_selector: Annotated[Mapping[str, LabelValue], Field(max_length=16), QualifiedKeys] = {}
     tolerations: Annotated[tuple[Toleration, ...], Field(max_length=16)] = ()
     pod_labels: Annotated[
         Mapping[str, LabelValue],
         Field(max_length=16),
+        QualifiedKeys,
         Cel(
             Rule(
                 f"self.all(key, !key.startsWith('{LABEL_PREFIX}') && key != '{MANAGED_BY}')",
@@ -119,7 +139,7 @@ class JobTemplate(Model):
     ] = {}
     """Further labels of the Pod, such as a mesh's opt-out."""
     pod_annotations: Annotated[
-        Mapping[str, Annotated[str, Field(max_length=4096)]], Field(max_length=16)
+        Mapping[str, Annotated[str, Field(max_length=4096)]], Field(max_length=16), QualifiedKeys
     ] = {}
     timeout: Timeout = Duration("10m")
     """How long the Pod may run, all containers together."""

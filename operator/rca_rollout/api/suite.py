@@ -52,7 +52,13 @@ class EvalSuiteSpec(Model):
     dataset: Dataset
     baseline: BaselineSource
     tolerance: Tolerance = Tolerance()
-    protected_incidents: Annotated[tuple[IncidentId, ...], Field(max_length=256)] | None = None
+    protected_incidents: (
+        Annotated[
+            tuple[IncidentId, ...],
+            Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"}),
+        ]
+        | None
+    ) = None
     """Incidents that must not be lost at all. Default: the change-induced ones; an empty list means none."""
     min_incidents: AtLeastOne = 9
     """Fewer incidents make a run Inconclusive."""

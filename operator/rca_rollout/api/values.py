@@ -212,7 +212,7 @@ def _utc_seconds(moment: datetime) -> datetime:
 
 def format_time(moment: datetime) -> str:
     """RFC 3339 in UTC with seconds, as Kubernetes writes its own times."""
-    return _utc_seconds(moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _utc_seconds(moment).replace(tzinfo=None).isoformat() + "Z"
 
 
 Timestamp = Annotated[

@@ -1,0 +1,200 @@
+"""One accepted and one refused example of every rule, read by the unit ring and by the ring with a real API server."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+from rca_testing import samples
+
+RANGE = "in hours, minutes and seconds, such as 30s, 10m or 1h30m"
+ENV = "names that begin with RCA_EVAL_, and PYTHONHASHSEED, are set by the operator"
+KEYS = "keys must be Kubernetes names such as example.com/pool"
+
+
+@dataclass(frozen=True)
+class Case:
+    """`good` and `bad` are put at `path` of the smallest object; `field` is what the refusal names."""
+
+    kind: str
+    path: str
+    good: tuple[Any, ...]
+    bad: tuple[Any, ...]
+    message: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind}.{self.path}: {self.message[:40]}"
+
+    def body(self, value: Any) -> dict[str, Any]:
+        return put(samples.minimal(self.kind), self.path, value)
+
+
+def put(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A copy of the object with the value at a path such as `spec.job.image`."""
+    result = copy.deepcopy(body)
+    *parents, last = path.split(".")
+    place = result
+    for step in parents:
+        place = place.setdefault(step, {})
+    place[last] = value
+    return result
+
+
+def _duration(kind: str, path: str, low: str, high: str, good: tuple[str, ...], bad: tuple[str, ...]) -> Case:
+    return Case(kind, path, good, bad, f"must be a duration from {low} to {high} {RANGE}")
+
+
+_JUNK = ("7d", "-5s", "1.5h", "10", "1s1h", "500ms", "", "P1D")
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "RcaComponent",
+        "metadata.name",
+        ("a" * 40,),
+        ("a" * 41,),
+        "the name of an RcaComponent has at most 40 characters",
+    ),
+    Case(
+        "EvalRun",
+        "metadata.name",
+        ("a" * 63,),
+        ("a" * 64,),
+        "the name of an EvalRun has at most 63 characters",
+    ),
+    Case(
+        "EvalSuite",
+        "metadata.name",
+        ("a" * 63,),
+        ("a" * 64,),
+        "the name of an EvalSuite has at most 63 characters",
+    ),
+    Case(
+        "RcaComponent",
+        "spec.target.values",
+        ({"shadow": "Off", "active": "On"}, {"active": "v1"}),
+        ({"shadow": "On", "active": "On"}, {"shadow": "Active"}),
+        "the values for shadow and active must differ",
+    ),
+    _duration(
+        "RcaComponent",
+        "spec.observation.period",
+        "0s",
+        "8760h",
+        ("0s", "24h", "8760h", "90m30s", "0h0m0s"),
+        ("8760h1s", "99999h", *_JUNK),
+    ),
+    _duration(
+        "RcaComponent",
+        "spec.observation.interval",
+        "1s",
+        "720h",
+        ("1s", "720h", "43200m"),
+        ("0s", "0h0m", "720h1s", *_JUNK),
+    ),
+    _duration("RcaComponent", "spec.guard.interval", "1s", "720h", ("1s", "8h"), ("0s", "721h", *_JUNK)),
+    _duration("EvalSuite", "spec.tolerance.mttrRise", "0s", "24h", ("0s", "24h"), ("25h", *_JUNK)),
+    _duration("EvalSuite", "spec.job.timeout", "1s", "24h", ("1s", "24h"), ("0s", "25h", *_JUNK)),
+    _duration("EvalSuite", "spec.job.startTimeout", "1s", "24h", ("1s", "24h"), ("0s", "25h", *_JUNK)),
+    Case(
+        "EvalSuite",
+        "spec.tolerance.accuracyDrop",
+        ("0", "0.02", "1", "1.000000000", "0.000000001"),
+        ("1.000000001", "2", "-0.1", ".5", "2e-2", "NaN", "", "1."),
+        "must be a decimal number from 0 to 1 in quotes",
+    ),
+    Case(
+        "EvalSuite",
+        "spec.job.env",
+        ([{"name": "RCA_EVALUATION", "value": "1"}], [{"name": "EMPTY"}]),
+        ([{"name": "RCA_EVAL_DATASET", "value": "x"}], [{"name": "PYTHONHASHSEED", "value": "0"}]),
+        ENV,
+    ),
+    Case(
+        "EvalSuite",
+        "spec.job.podLabels",
+        ({"sidecar.istio.io/inject": "false"},),
+        ({"rca.bluerobin.io/run": "x"}, {"app.kubernetes.io/managed-by": "x"}),
+        "labels that begin with rca.bluerobin.io/, and app.kubernetes.io/managed-by, are set by the operator",
+    ),
+    *(
+        Case(
+            "EvalSuite",
+            path,
+            ({"a": "1", "example.com/a_b.c-D": "1", "x" * 63: "1"},),
+            ({"-a": "1"}, {"a/b/c": "1"}, {"A.example/x": "1"}, {"x" * 64: "1"}, {"a b": "1"}, {"": "1"}),
+            KEYS,
+        )
+        for path in (
+            "spec.job.podLabels",
+            "spec.job.podAnnotations",
+            "spec.job.nodeSelector",
+            "spec.job.resources.limits",
+            "spec.job.resources.requests",
+        )
+    ),
+    Case(
+        "EvalSuite",
+        "spec.job.tolerations",
+        ([{"operator": "Exists"}], [{"operator": "Exists", "key": "a", "value": ""}]),
+        ([{"operator": "Exists", "value": "x"}],),
+        "a toleration with operator Exists has no value",
+    ),
+    Case(
+        "EvalSuite",
+        "spec.job.tolerations",
+        ([{"key": "a", "value": "b"}, {"key": "a", "operator": "Equal"}],),
+        ([{"value": "b"}], [{"operator": "Equal", "key": ""}]),
+        "a toleration without a key has operator Exists",
+    ),
+    Case(
+        "EvalSuite",
+        "spec.job.tolerations",
+        ([{"key": "a", "effect": "NoExecute", "tolerationSeconds": 0}],),
+        (
+            [{"key": "a", "tolerationSeconds": 5}],
+            [{"key": "a", "effect": "NoSchedule", "tolerationSeconds": 5}],
+        ),
+        "tolerationSeconds goes with effect NoExecute",
+    ),
+    Case(
+        "EvalRun",
+        "spec",
+        (
+            {"suiteRef": {"name": "s"}, "trigger": "Scheduled"},
+            {"suiteRef": {"name": "s"}, "trigger": "Gate", "componentRef": {"name": "c"}},
+        ),
+        ({"suiteRef": {"name": "s"}, "trigger": "Gate"}, {"suiteRef": {"name": "s"}, "trigger": "Guard"}),
+        "a run without componentRef has trigger Manual or Scheduled",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """An update. Transition rules compare with the stored object, so only an API server can check them."""
+
+    kind: str
+    path: str
+    value: Any
+    message: str | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind}.{self.path}{'' if self.message else ' may change'}"
+
+
+_RUN = "the spec of an EvalRun cannot be changed: make a new one"
+_TARGET = "target.configMapRef and target.key cannot be changed: make a new RcaComponent for another key"
+
+CHANGES: tuple[Change, ...] = (
+    Change("EvalRun", "spec.dryRun", True, _RUN),
+    Change("EvalRun", "spec.suiteRef.name", "other", _RUN),
+    Change("EvalRun", "spec.componentRef", {"name": "added"}, _RUN),
+    Change("EvalRun", "metadata.labels", {"team": "sre"}),
+    Change("RcaComponent", "spec.target.key", "Other.Mode", _TARGET),
+    Change("RcaComponent", "spec.target.configMapRef.name", "other", _TARGET),
+    Change("RcaComponent", "spec.target.values", {"shadow": "Off", "active": "On"}),
+    Change("RcaComponent", "spec.revision", "v2"),
+    Change("RcaComponent", "spec.mode", "Shadow"),
+    Change("EvalSuite", "spec.job.image", "registry.example/other:1"),
+)

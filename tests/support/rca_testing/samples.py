@@ -1,0 +1,114 @@
+"""Objects of the three kinds: the smallest that is accepted, and one that says everything."""
+
+import copy
+from typing import Any
+
+Body = dict[str, Any]
+
+TIME = "2026-11-30T10:00:00Z"
+SHA = "0123456789abcdef" * 4
+
+_MINIMAL: dict[str, Body] = {
+    "EvalSuite": {
+        "dataset": {"configMapRef": {"name": "incidents"}},
+        "baseline": {"configMapRef": {"name": "incidents"}},
+    },
+    "RcaComponent": {
+        "revision": "v1",
+        "suiteRef": {"name": "suite"},
+        "target": {"configMapRef": {"name": "modes"}, "key": "RcaLiveActivation.Mode"},
+    },
+    "EvalRun": {"suiteRef": {"name": "suite"}},
+}
+
+_FULL: dict[str, Body] = {
+    "EvalSuite": {
+        "dataset": {"configMapRef": {"name": "incidents"}, "key": "truth.json", "sha256": SHA},
+        "baseline": {"configMapRef": {"name": "incidents"}, "key": "base.json"},
+        "tolerance": {"accuracyDrop": "0.05", "mttrRise": "1m"},
+        "protectedIncidents": ["GT-03-bad-deploy-archives-api"],
+        "minIncidents": 5,
+        "minFaultClasses": 2,
+        "determinism": "Exact",
+        "job": {
+            "image": "registry.example/rca/engine@sha256:" + SHA,
+            "imagePullPolicy": "IfNotPresent",
+            "imagePullSecrets": [{"name": "pull"}],
+            "command": ["/engine"],
+            "args": ["--fast"],
+            "env": [{"name": "LOG_LEVEL", "value": "debug"}],
+            "resources": {
+                "limits": {"cpu": "1500m", "memory": "1Gi", "example.com/gpu": "1"},
+                "requests": {"cpu": "0.5"},
+            },
+            "nodeSelector": {"example.com/pool": "batch"},
+            "tolerations": [
+                {
+                    "key": "batch",
+                    "operator": "Equal",
+                    "value": "yes",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": 30,
+                }
+            ],
+            "podLabels": {"sidecar.istio.io/inject": "false"},
+            "podAnnotations": {"example.com/note": "any text, with blanks"},
+            "timeout": "5m",
+            "startTimeout": "1m30s",
+        },
+        "maxConcurrentRuns": 2,
+    },
+    "RcaComponent": {
+        "mode": "Shadow",
+        "revision": "v2@sha256:" + SHA,
+        "suiteRef": {"name": "suite"},
+        "target": {
+            "configMapRef": {"name": "modes"},
+            "key": "RcaMemory.Mode",
+            "values": {"shadow": "Off", "active": "On"},
+        },
+        "observation": {"period": "168h", "interval": "1h", "minPassingRuns": 5},
+        "guard": {"interval": "2h", "onRegression": "Demote"},
+        "suspend": True,
+    },
+    "EvalRun": {
+        "suiteRef": {"name": "suite"},
+        "componentRef": {"name": "memory"},
+        "trigger": "Gate",
+        "revision": "v2",
+        "epoch": "e1",
+        "context": "c1",
+        "dryRun": True,
+    },
+}
+
+
+def minimal(kind: str, name: str = "sample") -> Body:
+    """The smallest object of the kind that is accepted."""
+    return _body(kind, name, _MINIMAL[kind])
+
+
+def full(kind: str, name: str = "sample") -> Body:
+    """An object of the kind with every field of its spec."""
+    return _body(kind, name, _FULL[kind])
+
+
+def stored(body: Body) -> Body:
+    """The object with the metadata that an API server would have given it."""
+    metadata = {
+        "namespace": "default",
+        "uid": "11111111-2222-3333-4444-555555555555",
+        "generation": 1,
+        "resourceVersion": "7",
+        "creationTimestamp": TIME,
+    }
+    return {**copy.deepcopy(body), "metadata": {**metadata, **body["metadata"]}}
+
+
+def _body(kind: str, name: str, spec: Body) -> Body:
+    return {
+        "apiVersion": "rca.bluerobin.io/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": copy.deepcopy(spec),
+    }

@@ -1,0 +1,209 @@
+"""The Job of one evaluation attempt (docs/design/20261130-first-slice.md says who sees what, and why)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rca_rollout.api.job import JobTemplate
+from rca_rollout.api.suite import EvalSuiteSpec
+from rca_rollout.core import names
+from rca_rollout.core.owners import owner_reference
+from rca_rollout.core.pods import PREPARE, SCORECARD
+from rca_rollout.core.variants import Variant
+
+REPEATS = 2
+USER = 65532  # the customary "nonroot" of distroless images
+_SLACK = (
+    60  # seconds between the Pod's own deadline and the Job's, which deletes the Pod and with it the reason
+)
+_INCIDENTS, _OUTPUT, _DATASET = "/rca/incidents", "/rca/output", "/rca/dataset"
+
+
+@dataclass(frozen=True)
+class JobInputs:
+    """All that a Job is made from. Times are in the suite's durations; `pull_policy` is for our own image."""
+
+    namespace: str
+    run: str
+    run_uid: str
+    attempt: int
+    component: str | None
+    suite: str
+    revision: str
+    dataset_sha256: str
+    variants: Sequence[Variant]
+    harness_image: str
+    pull_policy: str
+
+
+def build_job(spec: EvalSuiteSpec, inputs: JobInputs) -> dict[str, Any]:
+    """The manifest. Pure, so that "restricted Pod security, no token, labels to ours only" is a unit test."""
+    template = spec.job
+    labels = {
+        **names.MANAGED_BY,
+        names.RUN_LABEL: names.label_value(inputs.run),
+        names.SUITE_LABEL: names.label_value(inputs.suite),
+    }
+    if inputs.component:
+        labels[names.COMPONENT_LABEL] = names.label_value(inputs.component)
+    run_seconds = template.timeout.seconds
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": names.job_name(inputs.run, inputs.run_uid, inputs.attempt),
+            "namespace": inputs.namespace,
+            "labels": labels,
+            "ownerReferences": [owner_reference("EvalRun", inputs.run, inputs.run_uid)],
+        },
+        "spec": {
+            "backoffLimit": 0,
+            "completions": 1,
+            "parallelism": 1,
+            "podReplacementPolicy": "Failed",
+            "activeDeadlineSeconds": template.start_timeout.seconds + run_seconds + _SLACK,
+            "podFailurePolicy": {
+                "rules": [
+                    {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+                ]
+            },
+            "template": {
+                "metadata": {
+                    "labels": {**dict(template.pod_labels or {}), **labels},
+                    "annotations": {
+                        **dict(template.pod_annotations or {}),
+                        "kubectl.kubernetes.io/default-container": "eval-1",
+                    },
+                },
+                "spec": _pod_spec(spec, inputs, run_seconds),
+            },
+        },
+    }
+
+
+def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[str, Any]:
+    template = spec.job
+    repeats = range(1, REPEATS + 1)
+    pod: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "activeDeadlineSeconds": run_seconds,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 5,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "initContainers": [_own(PREPARE, inputs), *(_eval(template, inputs, n) for n in repeats)],
+        "containers": [_own(SCORECARD, inputs)],
+        "volumes": [
+            {
+                "name": "dataset",
+                "configMap": {
+                    "name": spec.dataset.config_map_ref.name,
+                    "items": [{"key": spec.dataset.key, "path": "ground-truth.json"}],
+                },
+            },
+            *({"name": f"incidents-{n}", "emptyDir": {"sizeLimit": "256Mi"}} for n in repeats),
+            *({"name": f"output-{n}", "emptyDir": {"sizeLimit": "256Mi"}} for n in repeats),
+            {"name": "tmp", "emptyDir": {"sizeLimit": "512Mi"}},
+            *({"name": f"tmp-{n}", "emptyDir": {"sizeLimit": "1Gi"}} for n in repeats),
+        ],
+    }
+    if template.image_pull_secrets:
+        pod["imagePullSecrets"] = [{"name": ref.name} for ref in template.image_pull_secrets]
+    if template.node_selector:
+        pod["nodeSelector"] = dict(template.node_selector)
+    if template.tolerations:
+        pod["tolerations"] = [toleration.to_dict() for toleration in template.tolerations]
+    return pod
+
+
+def _own(step: str, inputs: JobInputs) -> dict[str, Any]:
+    """`prepare` and `scorecard`: our image, the labels, and a read-only root."""
+    repeats = range(1, REPEATS + 1)
+    if step == PREPARE:
+        folders: list[dict[str, Any]] = [
+            {"name": f"incidents-{n}", "mountPath": f"{_INCIDENTS}/{n}"} for n in repeats
+        ]
+    else:
+        folders = [{"name": f"output-{n}", "mountPath": f"{_OUTPUT}/{n}", "readOnly": True} for n in repeats]
+    variants = [{"name": variant.name, "modes": dict(variant.modes)} for variant in inputs.variants]
+    return {
+        "name": step,
+        "image": inputs.harness_image,
+        "imagePullPolicy": inputs.pull_policy,
+        "command": ["rca-eval", "job", step],
+        "env": _env(
+            RCA_EVAL_DATASET=f"{_DATASET}/ground-truth.json",
+            RCA_EVAL_DATASET_SHA256=inputs.dataset_sha256,
+            RCA_EVAL_INCIDENTS=_INCIDENTS,
+            RCA_EVAL_OUTPUT=_OUTPUT,
+            RCA_EVAL_REPEATS=str(REPEATS),
+            RCA_EVAL_REVISION=inputs.revision,
+            RCA_EVAL_VARIANTS=json.dumps(variants, separators=(",", ":")),
+            HOME="/tmp",  # noqa: S108 - a path in the container, an emptyDir of this Pod
+        ),
+        "volumeMounts": [
+            {"name": "dataset", "mountPath": _DATASET, "readOnly": True},
+            *folders,
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+        ],
+        "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}},
+        "terminationMessagePolicy": "File",
+        "securityContext": {**_CONFINED, "readOnlyRootFilesystem": True},
+    }
+
+
+def _eval(template: JobTemplate, inputs: JobInputs, repeat: int) -> dict[str, Any]:
+    """One repeat of the user's engine: another process, another hash seed, another order of the incidents."""
+    container: dict[str, Any] = {
+        "name": f"eval-{repeat}",
+        "image": template.image or inputs.harness_image,
+        "imagePullPolicy": (template.image_pull_policy or "IfNotPresent")
+        if template.image
+        else inputs.pull_policy,
+        "env": [
+            *({"name": item.name, "value": item.value} for item in template.env or ()),
+            *_env(
+                RCA_EVAL_INCIDENTS=_INCIDENTS,
+                RCA_EVAL_OUTPUT=_OUTPUT,
+                RCA_EVAL_REPEAT=str(repeat),
+                RCA_EVAL_REVISION=inputs.revision,
+                PYTHONHASHSEED=str(repeat),
+            ),
+        ],
+        "volumeMounts": [
+            {"name": f"incidents-{repeat}", "mountPath": _INCIDENTS, "readOnly": True},
+            {"name": f"output-{repeat}", "mountPath": _OUTPUT},
+            {"name": f"tmp-{repeat}", "mountPath": "/tmp"},  # noqa: S108
+        ],
+        # Its last 2 KiB of log come with the Pod's status, so a crash can be told without reading logs.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": dict(_CONFINED),
+    }
+    if template.command:
+        container["command"] = list(template.command)
+    elif not template.image:
+        container["command"] = ["rca-eval", "job", "engine"]
+    if template.args:
+        container["args"] = list(template.args)
+    resources = template.resources.to_dict() if template.resources else {}
+    container["resources"] = resources or {
+        "requests": {"cpu": "100m", "memory": "128Mi"},
+        "limits": {"memory": "1Gi"},
+    }
+    return container
+
+
+_CONFINED: Mapping[str, Any] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
+
+def _env(**values: str) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in values.items()]

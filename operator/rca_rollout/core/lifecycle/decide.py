@@ -1,0 +1,216 @@
+"""`decide(snapshot, now)`: the whole lifecycle of a component as one pure, total, idempotent function.
+
+The order of the questions is the safety argument. What protects production comes first (finish what was begun, then
+`mode: Shadow`, then a new revision), what needs evidence comes last, and each step either plans one thing or passes on.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from rca_rollout.api.common import ComponentPhase, ConditionType, EffectiveMode, Mode
+from rca_rollout.api.component_status import Demotion, Promotion
+from rca_rollout.api.reasons import Reason
+from rca_rollout.core.clock import short
+from rca_rollout.core.conditions import reason_of
+from rca_rollout.core.epoch import context_of, epoch_of
+from rca_rollout.core.lifecycle import evidence, guard, observation, promotion
+from rca_rollout.core.lifecycle.draft import Draft
+from rca_rollout.core.lifecycle.snapshot import Plan, Snapshot
+from rca_rollout.core.problem import Problem
+from rca_rollout.core.suites import SuiteFacts
+from rca_rollout.core.target import TargetView
+from rca_rollout.core.variants import effective_mode
+
+# Causes of a demotion after which the same epoch is not promoted again.
+STICKY_DEMOTIONS = frozenset({Reason.GUARD_FAILED, Reason.EXTERNAL})
+
+
+def decide(snapshot: Snapshot, now: datetime) -> Plan:
+    """The next step of one component at `now` (aware, UTC). Total: every snapshot has an answer."""
+    if snapshot.component.metadata.deletion_timestamp:
+        # Deleting a component retains the key: the user's ConfigMap stays as it is.
+        return Plan(snapshot.component.status)
+    draft = Draft(snapshot, now)
+    _advance(draft)
+    return draft.plan()
+
+
+def _advance(draft: Draft) -> None:
+    target = draft.snapshot.target
+    if isinstance(target, Problem):
+        _pending(draft, target)
+        return
+    draft.mode = effective_mode(target.value, draft.spec.target.values)
+    if problem := _claim_problem(draft):
+        _pending(draft, problem)
+        return
+    if draft.intent and promotion.settle(draft, target):
+        return
+    if draft.active and draft.spec.mode is Mode.SHADOW:
+        promotion.demote(draft, target, Reason.SHADOW_REQUESTED, "spec.mode is Shadow")
+        return
+    if draft.active and draft.promotion and draft.promotion.revision != draft.spec.revision:
+        text = f"revision {draft.spec.revision} replaces the promoted {draft.promotion.revision}: it starts in Shadow"
+        promotion.demote(draft, target, Reason.REVISION_CHANGED, text)
+        return
+    if draft.mode is EffectiveMode.UNKNOWN:
+        _pending(draft, _unknown_value(draft))
+        return
+    suite = draft.snapshot.suite
+    if isinstance(suite, Problem):
+        _without_suite(draft, suite)
+        return
+    _with_suite(draft, suite, target)
+
+
+def _with_suite(draft: Draft, suite: SuiteFacts, target: TargetView) -> None:
+    _settle_epoch(draft, suite)
+    _settle_context(draft)
+    _settle_foreign_writes(draft)
+    if _suspended(draft):
+        return
+    if draft.active:
+        guard.advance(draft, target)
+    elif _blocked(draft) is None and not evidence.follow(draft):
+        observation.advance(draft, target)
+    if not draft.active and (blocked := _blocked(draft)):
+        # Asked again: the run that was read in this very step may be what blocks.
+        _stay_blocked(draft, *blocked)
+    evidence.prune(draft)
+
+
+def _claim_problem(draft: Draft) -> Problem | None:
+    older = draft.snapshot.claimed_by
+    if older is None:
+        return None
+    return Problem(
+        Reason.TARGET_CLAIMED,
+        f"the key {draft.key} of ConfigMap {draft.config_map} belongs to the older RcaComponent {older}: "
+        "give this one a key of its own, or delete the other",
+        stalled=True,
+    )
+
+
+def _unknown_value(draft: Draft) -> Problem:
+    values = draft.spec.target.values
+    return Problem(
+        Reason.UNKNOWN_VALUE,
+        f"the key {draft.key} of ConfigMap {draft.config_map} holds neither {values.shadow} nor {values.active}: "
+        f"set it to {values.shadow}; nothing is written before",
+        stalled=True,
+    )
+
+
+def _settle_epoch(draft: Draft, suite: SuiteFacts) -> None:
+    epoch = epoch_of(draft.spec, suite)
+    if draft.epoch == epoch:
+        return
+    if draft.epoch is not None:
+        same = draft.revision == draft.spec.revision
+        what = (
+            "the suite's data, engine or tolerance" if same else f"the revision (now {draft.spec.revision})"
+        )
+        draft.announce(Reason.OBSERVATION_RESET, f"{what} changed: all evidence starts anew")
+    draft.epoch = epoch
+    draft.revision = draft.spec.revision
+    draft.restart()
+
+
+def _settle_context(draft: Draft) -> None:
+    """Other modes beside this one: the clock goes on, the runs that were counted do not count any more."""
+    context = context_of(draft.snapshot.siblings)
+    if draft.context == context:
+        return
+    if draft.context is not None and (draft.evidence.passing or draft.current_run):
+        text = "another component of the suite changed: a fresh gate run is needed, and passing runs are counted anew"
+        draft.announce(Reason.CONTEXT_CHANGED, text)
+        draft.evidence = draft.evidence.evolve(passing=0)
+        draft.current_run = None
+        draft.retry = None
+    draft.context = context
+
+
+def _settle_foreign_writes(draft: Draft) -> None:
+    """Writes that others made to the key: towards Shadow they are respected, towards Active they are looked into."""
+    if draft.mode is EffectiveMode.SHADOW and draft.promotion:
+        text = f"somebody else set {draft.key} to Shadow: it stays there until a new revision"
+        draft.demotion = Demotion(at=draft.now, cause=Reason.EXTERNAL, epoch=draft.epoch, message=text)
+        draft.promotion = None
+        draft.announce(Reason.EXTERNAL, text, warning=True)
+    elif draft.active and not draft.promotion:
+        draft.promotion = Promotion(
+            at=draft.now, revision=draft.spec.revision, epoch=draft.epoch, cause=Reason.ADOPTED
+        )
+        text = f"{draft.key} was Active already, without evidence of ours: evaluated at once, and kept only if that passes"
+        draft.announce(Reason.ADOPTED, text, warning=True)
+
+
+def _suspended(draft: Draft) -> bool:
+    """Suspension stops the clocks: what has passed of the period is kept, the pause is added to its end."""
+    since = draft.suspended_at
+    if draft.spec.suspend:
+        draft.suspended_at = since or draft.now
+        text = "Active, guard stopped" if draft.active else "nothing is evaluated or promoted"
+        if draft.phase is not ComponentPhase.SUSPENDED:
+            draft.announce(Reason.SUSPENDED, f"spec.suspend is true: {text}")
+        draft.phase = ComponentPhase.SUSPENDED
+        draft.ready(Reason.SUSPENDED, f"spec.suspend is true: {text}")
+        draft.in_sync()
+        return True
+    if since is not None:
+        draft.suspended_at = None
+        draft.phase = ComponentPhase.PENDING
+        if draft.observation and draft.observation.started_at:
+            started = draft.observation.started_at + (draft.now - since)
+            draft.observation = draft.observation.evolve(started_at=started)
+        draft.announce(Reason.RESUMED, f"spec.suspend was lifted after {short(draft.now - since)}")
+    return False
+
+
+def _blocked(draft: Draft) -> tuple[str, str] | None:
+    """Why this epoch is not promoted, or None. Derived from what is recorded, so it survives a restart."""
+    demoted = draft.demotion
+    if demoted and demoted.epoch == draft.epoch and demoted.cause in STICKY_DEMOTIONS:
+        return demoted.cause, demoted.message or demoted.cause
+    if draft.evidence.failing:
+        run = next((r for r in reversed(draft.evidence.runs) if r.verdict == "Failed"), None)
+        return Reason.GATE_FAILED, (run and run.message) or "an evaluation of this revision failed its gate"
+    return None
+
+
+def _stay_blocked(draft: Draft, reason: str, message: str) -> None:
+    if draft.phase is not ComponentPhase.BLOCKED and draft.transition is None:
+        draft.announce(reason, message, warning=True)
+    draft.phase = ComponentPhase.BLOCKED
+    draft.current_run = None
+    draft.retry = None
+    draft.ready(Reason.AS_EXPECTED, "stays in Shadow; a new revision starts a new evaluation")
+    if reason == Reason.GATE_FAILED:
+        draft.condition(ConditionType.EVALUATED, False, reason, message)
+    draft.condition(ConditionType.OBSERVED, False, Reason.NOT_OBSERVED, "this revision is blocked")
+    draft.condition(ConditionType.PROMOTED, False, reason, message)
+    draft.in_sync()
+
+
+def _pending(draft: Draft, problem: Problem) -> None:
+    if reason_of(draft.old.conditions, ConditionType.READY) != problem.reason:
+        draft.announce(problem.reason, problem.message, warning=True)
+    draft.phase = ComponentPhase.PENDING
+    draft.not_ready(problem)
+    draft.condition(ConditionType.PROMOTED, draft.active, problem.reason, problem.message)
+    draft.condition(ConditionType.TARGET_IN_SYNC, None, problem.reason, problem.message)
+
+
+def _without_suite(draft: Draft, problem: Problem) -> None:
+    """No suite, no evidence: in Shadow the component waits; an Active one stays, and says that nothing guards it."""
+    if not draft.active:
+        _pending(draft, problem)
+        draft.in_sync()
+        return
+    text = f"nothing guards this Active component: {problem.message}"
+    if reason_of(draft.old.conditions, ConditionType.READY) != problem.reason:
+        draft.announce(problem.reason, text, warning=True)
+    draft.phase = ComponentPhase.ACTIVE
+    draft.not_ready(Problem(problem.reason, text, problem.stalled))
+    draft.in_sync()

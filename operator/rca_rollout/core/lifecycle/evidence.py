@@ -1,0 +1,194 @@
+"""Runs: starting them, waiting for them, and counting what they showed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from rca_rollout.api.common import ComponentPhase, ConditionType, RunPhase, Trigger, Verdict
+from rca_rollout.api.component_status import EVIDENCE_LIMIT, CurrentRun, Evaluation, EvidenceRun
+from rca_rollout.api.meta import API_VERSION
+from rca_rollout.api.reasons import Reason
+from rca_rollout.api.run import EvalRun
+from rca_rollout.core import names
+from rca_rollout.core.clock import stamp
+from rca_rollout.core.lifecycle.draft import Draft
+from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun
+from rca_rollout.core.owners import owner_reference
+
+_VERDICTS = frozenset({RunPhase.PASSED, RunPhase.FAILED})
+
+
+def start(draft: Draft, trigger: Trigger) -> None:
+    """Names the next run in status; it is created once that name is stored, so a crash cannot make two of it."""
+    draft.runs_started += 1
+    name = names.run_name(draft.name, draft.epoch or "", draft.runs_started)
+    draft.current_run = CurrentRun(name=name, trigger=trigger, started_at=draft.now)
+    _waiting(draft, draft.current_run, "")
+    draft.wake_at(draft.now)
+
+
+def follow(draft: Draft) -> bool:
+    """Follows the current run. True while there is nothing else to do: it is created, awaited, or was just read."""
+    current = draft.current_run
+    if current is None:
+        return False
+    run = draft.snapshot.runs.get(current.name)
+    if run is None and current.uid is None:
+        draft.actions.append(CreateRun(current.name, _manifest(draft, current)))
+        _waiting(draft, current, "")
+        return True
+    if run is None:
+        _no_verdict(draft, current, Reason.RUN_LOST, f"EvalRun {current.name} was deleted before it ended")
+        return True
+    if current.uid is None:
+        draft.current_run = current = current.evolve(uid=run.metadata.uid)
+    if current.uid != run.metadata.uid:
+        _no_verdict(
+            draft, current, Reason.RUN_LOST, f"EvalRun {current.name} was replaced by another of that name"
+        )
+        return True
+    if run.status.phase is None or not run.status.phase.final:
+        _waiting(draft, current, run.status.message or "")
+        return True
+    if run.status.phase in _VERDICTS:
+        _count(draft, current, run)
+    else:
+        reason = run.status.reason or run.status.phase
+        _no_verdict(draft, current, reason, run.status.message or f"the run ended as {run.status.phase}")
+    return True
+
+
+def not_before(draft: Draft) -> datetime | None:
+    """When the next run may start after one without a verdict; None when it may start now."""
+    due = draft.retry.next_at if draft.retry else None
+    return due if due and due > draft.now else None
+
+
+def last_started(draft: Draft) -> datetime | None:
+    """When the newest counted run was started."""
+    return draft.evidence.runs[-1].started_at if draft.evidence.runs else None
+
+
+def prune(draft: Draft) -> None:
+    """Deletes finished runs that status does not list any more; what they showed is counted already."""
+    listed = {run.name for run in draft.evidence.runs}
+    if draft.current_run:
+        listed.add(draft.current_run.name)
+    finished = [
+        run
+        for run in draft.snapshot.runs.values()
+        if run.status.phase and run.status.phase.final and run.metadata.name not in listed
+    ]
+    finished.sort(key=lambda run: (str(run.metadata.creation_timestamp), run.metadata.name))
+    for run in finished[: max(0, len(finished) - EVIDENCE_LIMIT)]:
+        draft.actions.append(DeleteRun(run.metadata.name, run.metadata.uid))
+
+
+def _count(draft: Draft, current: CurrentRun, run: EvalRun) -> None:
+    status = run.status
+    passed = status.phase is RunPhase.PASSED
+    verdict = Verdict.PASSED if passed else Verdict.FAILED
+    message = status.message or str(verdict)
+    entry = EvidenceRun(
+        name=run.metadata.name,
+        uid=run.metadata.uid,
+        trigger=current.trigger,
+        verdict=verdict,
+        started_at=current.started_at,
+        finished_at=status.finished_at or draft.now,
+        scorecard_sha256=status.scorecard.sha256 if status.scorecard else None,
+        deterministic_sha256=status.scorecard.deterministic_sha256 if status.scorecard else None,
+        message=message,
+    )
+    draft.current_run = None
+    draft.retry = None
+    draft.evidence = draft.evidence.evolve(
+        since=draft.evidence.since or current.started_at,
+        passing=draft.evidence.passing + passed,
+        failing=draft.evidence.failing + (not passed),
+        runs=(*draft.evidence.runs, entry)[-EVIDENCE_LIMIT:],
+    )
+    draft.evaluation = Evaluation(
+        accuracy=status.accuracy,
+        delta=status.delta,
+        mttr=status.mttr,
+        baseline=status.baseline,
+        verdict=verdict,
+        run=run.metadata.name,
+        finished_at=entry.finished_at,
+    )
+    reason = Reason.GATE_PASSED if passed else Reason.GATE_FAILED
+    draft.condition(ConditionType.EVALUATED, passed, reason, message)
+    draft.wake_at(draft.now)  # there is something to decide with the new count, at once
+
+
+def _no_verdict(draft: Draft, current: CurrentRun, reason: str, message: str) -> None:
+    """No data is never a pass, and never a regression either: the run is repeated, later each time."""
+    draft.current_run = None
+    if reason == Reason.SUPERSEDED:
+        draft.retry = None
+        draft.wake_at(draft.now)
+        return
+    new = draft.retry is None or draft.retry.reason != reason
+    due = draft.back_off(reason, message)
+    draft.wake_at(due)
+    if new:
+        draft.announce(
+            reason, f"{current.trigger} run {current.name} gave no verdict: {message}", warning=True
+        )
+    _in_shadow(draft)
+    draft.condition(ConditionType.EVALUATED, None, reason, f"no verdict, next try at {stamp(due)}: {message}")
+
+
+def _waiting(draft: Draft, current: CurrentRun, note: str) -> None:
+    """Shown while a run is under way. A run that says nothing keeps its reason in sight until one says something."""
+    gating = not draft.active and not draft.evidence.passing
+    if gating and draft.phase is not ComponentPhase.EVALUATING and draft.transition is None:
+        text = f"{current.trigger} run {current.name} decides whether observation begins"
+        draft.announce(Reason.RUN_IN_PROGRESS, text)
+    _in_shadow(draft)
+    if not gating:
+        return
+    if draft.retry is None:
+        text = f"{current.trigger} run {current.name}" + (f": {note}" if note else "")
+        draft.condition(ConditionType.EVALUATED, None, Reason.RUN_IN_PROGRESS, text)
+    draft.condition(
+        ConditionType.OBSERVED, False, Reason.NOT_OBSERVED, "observation begins when the gate has passed"
+    )
+    draft.condition(ConditionType.PROMOTED, False, Reason.NOT_PROMOTED, "waits for the gate")
+
+
+def _in_shadow(draft: Draft) -> None:
+    """Phase and readiness of what is looked after, and not Active."""
+    if draft.active:
+        return
+    draft.phase = ComponentPhase.OBSERVING if draft.evidence.passing else ComponentPhase.EVALUATING
+    draft.ready(Reason.AS_EXPECTED, "in Shadow; the old path governs")
+    draft.in_sync()
+
+
+def _manifest(draft: Draft, current: CurrentRun) -> dict[str, Any]:
+    metadata, suite = draft.component.metadata, draft.spec.suite_ref.name
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "EvalRun",
+        "metadata": {
+            "name": current.name,
+            "namespace": metadata.namespace,
+            "labels": {
+                **names.MANAGED_BY,
+                names.COMPONENT_LABEL: names.label_value(metadata.name),
+                names.SUITE_LABEL: names.label_value(suite),
+            },
+            "ownerReferences": [owner_reference("RcaComponent", metadata.name, metadata.uid)],
+        },
+        "spec": {
+            "suiteRef": {"name": suite},
+            "componentRef": {"name": metadata.name},
+            "trigger": str(current.trigger),
+            "revision": draft.spec.revision,
+            "epoch": draft.epoch,
+            "context": draft.context,
+        },
+    }

@@ -1,0 +1,107 @@
+"""From a stored scorecard to the status of its run: the policy of the suite, the gate's answer, figures for columns."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from rca_eval.contract import Scorecard
+from rca_eval.gate import CheckResult, GateContext, GatePolicy, GateResult, evaluate
+from rca_rollout.api.reasons import Reason
+from rca_rollout.api.run_status import Check
+from rca_rollout.core.suites import SuiteFacts
+
+LIVE = "LivePath"
+_WITHOUT_SIGN = Fraction(5, 10000)  # what three digits show as 0.000
+
+# Conditions need a word; the gate names its checks as people do.
+_REASONS = {
+    "AC@1": Reason.ACCURACY_REGRESSED,
+    "MTTR": Reason.MTTR_REGRESSED,
+    "ProtectedIncidents": Reason.PROTECTED_INCIDENT_LOST,
+    "ShadowCollapse": Reason.SHADOW_COLLAPSE,
+}
+
+
+def policy_of(suite: SuiteFacts) -> GatePolicy:
+    """The suite's tolerances as the gate reads them."""
+    spec = suite.spec
+    return GatePolicy(
+        accuracy_drop=str(spec.tolerance.accuracy_drop),
+        mttr_rise=spec.tolerance.mttr_rise.seconds,
+        protected_incidents=spec.protected_incidents,
+        min_incidents=spec.min_incidents,
+        min_fault_classes=spec.min_fault_classes,
+    )
+
+
+def judge(
+    scorecard: Scorecard,
+    suite: SuiteFacts,
+    *,
+    dataset_sha256: str,
+    revision: str,
+    component: bool,
+    wall_seconds: tuple[int, ...],
+) -> GateResult:
+    """One code for the command line, CI and here; this only says what was intended to be measured."""
+    context = GateContext(
+        dataset_sha256=dataset_sha256,
+        revision=revision,
+        component=component,
+        wall_seconds=wall_seconds or None,
+    )
+    return evaluate(scorecard, suite.baseline, policy_of(suite), context)
+
+
+def reason_of(result: GateResult) -> str:
+    """A CamelCase word for the verdict."""
+    return _REASONS.get(result.reason, result.reason)
+
+
+def checks_of(result: GateResult) -> tuple[Check, ...]:
+    """The gate's rows as status holds them; a variant is named beside its arm."""
+    return tuple(
+        Check(
+            name=check.name,
+            arm=_where(check),
+            value=check.value,
+            baseline=check.baseline,
+            limit=check.limit,
+            result=check.result,
+            message=check.message,
+        )
+        for check in result.checks
+    )
+
+
+def accuracy_of(scorecard: Scorecard, variant: str) -> Fraction | None:
+    """AC@1 of a variant's LivePath arm; ScorerOnly is 1 by construction and is never shown alone."""
+    arms = scorecard.deterministic.arms_of(variant) or ()
+    arm = next((a for a in arms if a.arm == LIVE), None)
+    return Fraction(arm.metrics["AC@1"]) if arm and "AC@1" in arm.metrics else None
+
+
+def mttr_of(scorecard: Scorecard, variant: str) -> Fraction | None:
+    """Mean time to the cause, in seconds, of a variant's LivePath arm."""
+    owner = scorecard.deterministic.owner_of(variant)
+    row = next((r for r in scorecard.measured.mttr_seconds if r.variant == owner and r.arm == LIVE), None)
+    return Fraction(row.value) if row and row.value is not None else None
+
+
+def figure(value: Fraction | None, *, signed: bool = False) -> str | None:
+    """Three digits, with a sign for differences. For display: the gate compares exact numbers."""
+    if value is None:
+        return None
+    if signed:
+        return "+0.000" if abs(value) < _WITHOUT_SIGN else f"{float(value):+.3f}"
+    return f"{float(value):.3f}"
+
+
+def seconds(value: Fraction | None) -> str | None:
+    """`0.003s`: the replay proxy of the time to the cause."""
+    return None if value is None else f"{float(value):.3f}s"
+
+
+def _where(check: CheckResult) -> str | None:
+    parts = [part for part in (check.arm, check.variant) if part]
+    return "/".join(parts) or None

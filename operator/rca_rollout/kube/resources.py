@@ -1,0 +1,38 @@
+"""The resources that the operator speaks of, and where the API serves them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GROUP = "rca.bluerobin.io"
+VERSION = "v1alpha1"
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One resource of the API: where it is served and what its objects call themselves."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str, name: str | None = None, subresource: str | None = None) -> str:
+        """The URL path of the collection, one object or its subresource (namespaced kinds only)."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        parts = [root, "namespaces", namespace, self.plural]
+        parts += [part for part in (name, subresource) if part]
+        return "/".join(parts)
+
+
+COMPONENTS = Resource(GROUP, VERSION, "rcacomponents", "RcaComponent")
+RUNS = Resource(GROUP, VERSION, "evalruns", "EvalRun")
+SUITES = Resource(GROUP, VERSION, "evalsuites", "EvalSuite")
+JOBS = Resource("batch", "v1", "jobs", "Job")
+PODS = Resource("", "v1", "pods", "Pod")
+CONFIGMAPS = Resource("", "v1", "configmaps", "ConfigMap")
+EVENTS = Resource("", "v1", "events", "Event")

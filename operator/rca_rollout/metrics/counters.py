@@ -1,0 +1,52 @@
+"""What only this process knows: counters of what it did. What the API knows is in `collector`."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from rca_rollout import __version__
+
+# A reconciliation is a handful of requests: milliseconds when all is well, seconds when the API server is not.
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Counters:
+    """Counters, one set per process and registry. Labels are namespaces, names and closed sets of words."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self.verdicts = Counter(
+            "rca_eval_runs",
+            "Evaluation runs that ended, by phase.",
+            ["namespace", "component", "phase"],
+            registry=registry,
+        )
+        self.promotions = Counter(
+            "rca_promotions", "Switches to Active.", ["namespace", "name", "trigger"], registry=registry
+        )
+        self.demotions = Counter(
+            "rca_demotions", "Switches to Shadow.", ["namespace", "name", "trigger"], registry=registry
+        )
+        self.conflicts = Counter(
+            "rca_write_conflicts",
+            "Conditional writes that found the world changed (status: our own objects, target: a ConfigMap's key).",
+            ["namespace", "what"],
+            registry=registry,
+        )
+        self.reconciles = Histogram(
+            "rca_reconcile_seconds",
+            "Duration of reconciliations.",
+            ["kind"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        self.errors = Counter(
+            "rca_reconcile_errors", "Reconciliations that will be tried again.", ["kind"], registry=registry
+        )
+        self.queue_depth = Gauge("rca_queue_depth", "Keys that are due and not in work.", registry=registry)
+        self.working = Gauge("rca_queue_working", "Keys in work.", registry=registry)
+        for kind in ("RcaComponent", "EvalRun", "EvalSuite"):
+            self.errors.labels(kind)
+            self.reconciles.labels(kind)
+        info = Gauge("rca_build_info", "1, with the version of the operator.", ["version"], registry=registry)
+        info.labels(__version__).set(1)

@@ -1,0 +1,170 @@
+"""Reconciles one RcaComponent: observe, decide (pure), apply."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any
+
+from rca_rollout.api.common import EffectiveMode
+from rca_rollout.api.component import RcaComponent
+from rca_rollout.api.component_status import RcaComponentStatus
+from rca_rollout.api.parse import InvalidSpec, parse
+from rca_rollout.api.reasons import Reason
+from rca_rollout.api.run import EvalRun
+from rca_rollout.core.epoch import Sibling
+from rca_rollout.core.lifecycle.decide import decide
+from rca_rollout.core.lifecycle.invalid import invalid_status
+from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun, Plan, Snapshot, WriteKey
+from rca_rollout.core.target import view_target
+from rca_rollout.kube.client import REQUEST_TIMEOUT
+from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError
+from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
+from rca_rollout.runtime.cache import Body
+from rca_rollout.runtime.events import emit
+from rca_rollout.runtime.queue import Key
+from rca_rollout.runtime.world import World
+
+log = logging.getLogger("rca_rollout.components")
+
+# An Event may have been lost with the process between the status and it; younger transitions are told again.
+_RECENT = timedelta(minutes=5)
+
+
+class ComponentReconciler:
+    """Holds nothing but which components this process has already seen (to tell a lost Event again, once)."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._seen: set[str] = set()
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        """One step. The moment to look again, or None. Raises `KubeError` when the step could not be taken."""
+        world = self._world
+        try:
+            body = await world.kube.get(COMPONENTS, key.namespace, key.name)
+        except NotFoundError:
+            return None
+        now = world.clock()
+        component = parse(RcaComponent, body)
+        if isinstance(component, InvalidSpec):
+            old = (
+                component.status if isinstance(component.status, RcaComponentStatus) else RcaComponentStatus()
+            )
+            await self._save(body, old, invalid_status(component, RcaComponentStatus, now))
+            return None
+        plan = decide(await self._observe(component), now)
+        changed = await self._save(body, component.status, plan.status)
+        return await self._apply(key, plan, now, changed=changed)
+
+    async def _observe(self, component: RcaComponent) -> Snapshot:
+        world, spec = self._world, component.spec
+        namespace, name = component.metadata.namespace, component.metadata.name
+        target_name = spec.target.config_map_ref.name
+        target = view_target(await world.config_map(namespace, target_name), target_name, spec.target.key)
+        runs: dict[str, EvalRun] = {}
+        for raw in world.cache.runs_of_component(namespace, name, component.metadata.uid):
+            run = parse(EvalRun, raw)
+            if not isinstance(run, InvalidSpec):
+                runs[run.metadata.name] = run
+        return Snapshot(
+            component=component,
+            suite=await world.suite(namespace, spec.suite_ref.name),
+            target=target,
+            runs=runs,
+            siblings=siblings_of(world, namespace, spec.suite_ref.name, name),
+            claimed_by=self._older_claim(component),
+            max_retry_delay=world.settings.max_retry_delay,
+        )
+
+    def _older_claim(self, component: RcaComponent) -> str | None:
+        """The component that holds the same key and is older (by creation, then by UID)."""
+        target = component.spec.target
+        mine = (component.metadata.creation_timestamp, component.metadata.uid)
+        for raw in self._world.cache.components(component.metadata.namespace):
+            other = parse(RcaComponent, raw)
+            if isinstance(other, InvalidSpec) or other.metadata.uid == component.metadata.uid:
+                continue
+            theirs = other.spec.target
+            same = (theirs.config_map_ref.name, theirs.key) == (target.config_map_ref.name, target.key)
+            created = other.metadata.creation_timestamp
+            if (
+                same
+                and created
+                and mine[0]
+                and (created, other.metadata.uid) < mine
+                and not other.metadata.deletion_timestamp
+            ):
+                return other.metadata.name
+        return None
+
+    async def _save(self, body: Body, old: RcaComponentStatus, new: RcaComponentStatus) -> bool:
+        world, raw = self._world, dict(body)
+        written = await world.write_status(COMPONENTS, raw, new.to_dict())
+        uid = raw["metadata"]["uid"]
+        last = new.last_transition
+        if last is None:
+            return written
+        fresh = last != old.last_transition
+        missed = uid not in self._seen and world.clock() - last.at < _RECENT
+        self._seen.add(uid)
+        if fresh or missed:
+            await emit(world, raw, last)
+        if fresh and last.reason in (Reason.PROMOTED, Reason.DEMOTED):
+            cause = new.demotion.cause if last.reason == Reason.DEMOTED and new.demotion else "Evidence"
+            counter = (
+                world.counters.promotions if last.reason == Reason.PROMOTED else world.counters.demotions
+            )
+            counter.labels(raw["metadata"]["namespace"], raw["metadata"]["name"], cause).inc()
+        return written
+
+    async def _apply(self, key: Key, plan: Plan, now: datetime, *, changed: bool) -> datetime | None:
+        world = self._world
+        wake = plan.wake_at
+        for action in plan.actions:
+            match action:
+                case CreateRun():
+                    try:
+                        await world.kube.create(RUNS, key.namespace, dict(action.body))
+                    except AlreadyExistsError:
+                        # Ours from before a crash, or somebody's: the next look at it tells by its owner.
+                        wake = now + timedelta(seconds=2)
+                case DeleteRun():
+                    try:
+                        await world.kube.delete(RUNS, key.namespace, action.name, uid=action.uid)
+                    except (NotFoundError, ConflictError):
+                        continue
+                case WriteKey():
+                    wake = await self._write(key, action)
+        # A change of status may have planned an action for the next look: look at once, the watch may be slower.
+        return now if changed and plan.wake_at == now.replace(microsecond=0) else wake
+
+    async def _write(self, key: Key, action: WriteKey) -> datetime:
+        """The compare-and-set, unless its answer could come after the intent's end."""
+        world = self._world
+        now = world.clock()
+        if now + timedelta(seconds=REQUEST_TIMEOUT) > action.not_after:
+            return action.not_after
+        operations: list[dict[str, Any]] = [dict(operation) for operation in action.patch]
+        try:
+            await world.kube.json_patch(CONFIGMAPS, key.namespace, action.config_map, operations)
+        except (ConflictError, NotFoundError) as moved:
+            world.counters.conflicts.labels(key.namespace, "target").inc()
+            log.info("%s: the target moved before the write: %s", key, moved)
+        return now
+
+
+def siblings_of(world: World, namespace: str, suite: str, name: str) -> tuple[Sibling, ...]:
+    """The other components of the suite, as far as they matter to the evidence of `name`."""
+    found: list[Sibling] = []
+    for raw in world.cache.components_of_suite(namespace, suite):
+        other = parse(RcaComponent, raw)
+        if isinstance(other, InvalidSpec) or other.metadata.name == name or other.metadata.deletion_timestamp:
+            continue
+        status, values = other.status, other.spec.target.values
+        intent = status.intent
+        promoting = intent.issued_at if intent and intent.value == values.active else None
+        mode = EffectiveMode.ACTIVE if status.mode is EffectiveMode.ACTIVE else EffectiveMode.SHADOW
+        revision = (status.promotion.revision if status.promotion else None) or other.spec.revision
+        found.append(Sibling(other.metadata.name, other.spec.target.key, str(mode), revision, promoting))
+    return tuple(sorted(found, key=lambda sibling: sibling.name))

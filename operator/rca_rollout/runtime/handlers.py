@@ -1,0 +1,160 @@
+"""kopf's part: watching. Every event only says which keys to look at again; nothing is decided here.
+
+`on.event` and `index` write nothing to the objects: no annotation, no finalizer (measured; `on.create` and timers do).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import kopf
+
+from rca_rollout.api.meta import GROUP, VERSION
+from rca_rollout.core.names import COMPONENT_LABEL, MANAGED_SELECTOR, WATCH_SELECTOR
+from rca_rollout.runtime.cache import Cache, run_of, slim, slim_pod
+from rca_rollout.runtime.queue import Key, WorkQueue
+
+STUCK_AFTER = 180.0  # seconds in one reconciliation before the process counts as ill; requests end after 30
+
+
+def configure(settings: kopf.OperatorSettings) -> None:
+    """Every setting that matters is named, so that a new default of the framework cannot change us."""
+    settings.persistence.finalizer = f"{GROUP}/finalizer"
+    settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP, v1=False)
+    settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(
+        prefix=GROUP, key="last", v1=False
+    )
+    settings.posting.enabled = False  # our Events are our own: one per transition
+    settings.posting.loggers = False
+    settings.peering.standalone = True
+    settings.scanning.disabled = True
+    settings.watching.server_timeout = 300
+    settings.watching.client_timeout = 310  # slightly more, so that the server ends the stream
+    settings.watching.connect_timeout = 30
+    settings.watching.inactivity_timeout = 70
+    settings.networking.request_timeout = 30
+    settings.networking.error_backoffs = [1, 2, 3, 5, 8, 13]
+    settings.execution.max_workers = 1
+    settings.watching.label_selectors["batch", "v1", "jobs"] = MANAGED_SELECTOR
+    settings.watching.label_selectors["", "v1", "pods"] = MANAGED_SELECTOR
+    settings.watching.label_selectors["", "v1", "configmaps"] = WATCH_SELECTOR
+
+
+def register(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue, stuck: Any) -> None:
+    """Registers indices, event handlers, login and the probe. `stuck()` gives (key, seconds) of the oldest work."""
+
+    @kopf.on.login(registry=registry)
+    async def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+
+    @kopf.on.startup(registry=registry)
+    async def startup(**kwargs: Any) -> None:
+        configure(kwargs["settings"])
+        cache.bind(**{name: kwargs[name] for name in ("components", "runs", "suites", "jobs", "pods")})
+
+    @kopf.on.probe(id="queue", registry=registry)
+    async def probe(**_: Any) -> dict[str, Any]:
+        key, seconds = stuck()
+        if seconds > STUCK_AFTER:
+            raise kopf.PermanentError(f"{key} has been in work for {seconds:.0f} s")
+        return {"depth": queue.depth, "working": queue.working}
+
+    _indices(registry)
+    _own_kinds(registry, cache, queue)
+    _children(registry, cache, queue)
+    # kopf logs a line per event and handler at INFO; a state change is worth a line, an event is not.
+    logging.getLogger("kopf.objects").setLevel(logging.WARNING)
+
+
+def _indices(registry: kopf.OperatorRegistry) -> None:
+    def whole(**kwargs: Any) -> Any:
+        return {(kwargs["namespace"], kwargs["name"]): slim(dict(kwargs["body"]))}
+
+    def by_run(**kwargs: Any) -> Any:
+        run = run_of(kwargs["body"])
+        return {(kwargs["namespace"], run): slim(dict(kwargs["body"]))} if run else None
+
+    def pod_by_run(**kwargs: Any) -> Any:
+        run = run_of(kwargs["body"])
+        return {(kwargs["namespace"], run): slim_pod(dict(kwargs["body"]))} if run else None
+
+    kopf.index(GROUP, VERSION, "rcacomponents", id="components", registry=registry)(whole)
+    kopf.index(GROUP, VERSION, "evalruns", id="runs", registry=registry)(whole)
+    kopf.index(GROUP, VERSION, "evalsuites", id="suites", registry=registry)(whole)
+    kopf.index("batch", "v1", "jobs", id="jobs", registry=registry)(by_run)
+    kopf.index("", "v1", "pods", id="pods", registry=registry)(pod_by_run)
+
+
+def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
+    @kopf.on.event(GROUP, VERSION, "rcacomponents", registry=registry)
+    async def component_changed(**kwargs: Any) -> None:
+        namespace, name, spec = kwargs["namespace"], kwargs["name"], kwargs["spec"]
+        queue.add(Key("RcaComponent", namespace, name))
+        suite = (spec.get("suiteRef") or {}).get("name", "")
+        for sibling in cache.components_of_suite(namespace, suite):
+            queue.add(Key("RcaComponent", namespace, sibling["metadata"]["name"]))
+        for run in cache.runs_of_suite(namespace, suite):
+            if not _final(run):
+                queue.add(Key("EvalRun", namespace, run["metadata"]["name"]))
+        # Another component may have been waiting for the key that this one held.
+        target = (spec.get("target") or {}).get("configMapRef", {}).get("name")
+        _add_by_target(cache, queue, namespace, target)
+
+    @kopf.on.event(GROUP, VERSION, "evalsuites", registry=registry)
+    async def suite_changed(**kwargs: Any) -> None:
+        namespace, name = kwargs["namespace"], kwargs["name"]
+        queue.add(Key("EvalSuite", namespace, name))
+        for component in cache.components_of_suite(namespace, name):
+            queue.add(Key("RcaComponent", namespace, component["metadata"]["name"]))
+        for run in cache.runs_of_suite(namespace, name):
+            if not _final(run):
+                queue.add(Key("EvalRun", namespace, run["metadata"]["name"]))
+
+    @kopf.on.event(GROUP, VERSION, "evalruns", registry=registry)
+    async def run_changed(**kwargs: Any) -> None:
+        namespace, name, spec, body = kwargs["namespace"], kwargs["name"], kwargs["spec"], kwargs["body"]
+        queue.add(Key("EvalRun", namespace, name))
+        owner = (spec.get("componentRef") or {}).get("name") or kwargs["labels"].get(COMPONENT_LABEL)
+        if owner:
+            queue.add(Key("RcaComponent", namespace, owner))
+        if _final(body) or body["metadata"].get("deletionTimestamp"):
+            for other in cache.runs_of_suite(namespace, (spec.get("suiteRef") or {}).get("name", "")):
+                if not _final(other):
+                    queue.add(Key("EvalRun", namespace, other["metadata"]["name"]))
+
+
+def _children(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
+    async def child_changed(**kwargs: Any) -> None:
+        run = run_of(kwargs["body"])
+        if run:
+            queue.add(Key("EvalRun", kwargs["namespace"], run))
+
+    kopf.on.event("batch", "v1", "jobs", id="job_changed", registry=registry)(child_changed)
+    kopf.on.event("", "v1", "pods", id="pod_changed", registry=registry)(child_changed)
+
+    @kopf.on.event("", "v1", "configmaps", registry=registry)
+    async def config_map_changed(**kwargs: Any) -> None:
+        namespace, name = kwargs["namespace"], kwargs["name"]
+        _add_by_target(cache, queue, namespace, name)
+        for suite in cache.suites(namespace):
+            spec = suite.get("spec") or {}
+            used = [
+                (spec.get(part) or {}).get("configMapRef", {}).get("name") for part in ("dataset", "baseline")
+            ]
+            if name in used:
+                suite_name = suite["metadata"]["name"]
+                queue.add(Key("EvalSuite", namespace, suite_name))
+                for component in cache.components_of_suite(namespace, suite_name):
+                    queue.add(Key("RcaComponent", namespace, component["metadata"]["name"]))
+
+
+def _add_by_target(cache: Cache, queue: WorkQueue, namespace: str, config_map: str | None) -> None:
+    for component in cache.components(namespace):
+        target = (component.get("spec") or {}).get("target") or {}
+        if config_map and (target.get("configMapRef") or {}).get("name") == config_map:
+            queue.add(Key("RcaComponent", namespace, component["metadata"]["name"]))
+
+
+def _final(run: Any) -> bool:
+    return (run.get("status") or {}).get("phase") not in (None, "Pending", "Running")

@@ -1,0 +1,116 @@
+"""The process: settings, kopf in one task, workers in another; when one of them ends, all end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+import time
+
+import kopf
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from rca_rollout import __version__
+from rca_rollout.kube.client import Kube, configuration
+from rca_rollout.metrics.collector import ComponentCollector
+from rca_rollout.metrics.counters import Counters
+from rca_rollout.runtime import logs
+from rca_rollout.runtime.cache import Cache
+from rca_rollout.runtime.components import ComponentReconciler
+from rca_rollout.runtime.handlers import register
+from rca_rollout.runtime.queue import WorkQueue
+from rca_rollout.runtime.runs import RunReconciler
+from rca_rollout.runtime.settings import Settings, SettingsError, from_environment
+from rca_rollout.runtime.suites import SuiteReconciler
+from rca_rollout.runtime.worker import Workers
+from rca_rollout.runtime.world import World, utc_now
+
+log = logging.getLogger("rca_rollout")
+
+
+def main() -> int:
+    """The console script `rca-rollout`. Exit status 0 after SIGTERM, 1 after a failure, 2 for bad settings."""
+    try:
+        settings = from_environment()
+    except SettingsError as error:
+        print(f"rca-rollout: {error}", file=sys.stderr)  # noqa: T201 - there is no log before there are settings
+        return 2
+    logs.configure(settings.log_level, settings.log_format)
+    where = ", ".join(settings.namespaces) or "the whole cluster"
+    log.info("rca-rollout %s watches %s", __version__, where)
+    try:
+        asyncio.run(serve(settings))
+    except Exception:
+        log.exception("stopped")
+        return 1
+    return 0
+
+
+async def serve(settings: Settings, stop: asyncio.Event | None = None) -> None:
+    """Runs until `stop` is set (or SIGTERM or SIGINT comes), or until a part of it fails."""
+    stop = stop or asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    kube = Kube(await configuration(settings.context))
+    counters = Counters(CollectorRegistry())
+    cache, queue = Cache(), WorkQueue(time.monotonic)
+    world = World(kube=kube, cache=cache, settings=settings, counters=counters)
+    workers = Workers(
+        queue,
+        {
+            "RcaComponent": ComponentReconciler(world).reconcile,
+            "EvalRun": RunReconciler(world).reconcile,
+            "EvalSuite": SuiteReconciler(world).reconcile,
+        },
+        counters,
+        utc_now,
+        settings.workers,
+    )
+    _serve_metrics(settings, counters, cache)
+    registry = kopf.OperatorRegistry()
+    register(registry, cache, queue, workers.oldest)
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_watch(registry, settings, stop, queue))
+            group.create_task(workers.run())
+    finally:
+        await kube.close()
+
+
+async def _watch(
+    registry: kopf.OperatorRegistry, settings: Settings, stop: asyncio.Event, queue: WorkQueue
+) -> None:
+    """kopf, until it is told to stop. What it raises (a refused watch, a lost login) ends the process."""
+    liveness = f"http://0.0.0.0:{settings.health_port}/healthz" if settings.health_port else None
+    try:
+        await kopf.operator(
+            registry=registry,
+            settings=kopf.OperatorSettings(),
+            standalone=True,
+            clusterwide=not settings.namespaces,
+            namespaces=settings.namespaces,
+            liveness_endpoint=liveness,
+            stop_flag=stop,
+        )
+    finally:
+        # Writes under way are finished, nothing new is begun.
+        queue.close()
+    if not stop.is_set():
+        raise RuntimeError("the watch ended by itself")
+
+
+def _serve_metrics(settings: Settings, counters: Counters, cache: Cache) -> None:
+    registry = counters.registry
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    registry.register(ComponentCollector(lambda: list(cache.components()), utc_now))
+    if settings.metrics_port:
+        start_http_server(settings.metrics_port, registry=registry)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""A de-duplicating work queue: one key is worked on by one worker at a time, and never lost.
+
+The rules are those of client-go's work queue: adding a key that waits is a no-op, adding one that is being worked on
+makes it due again when that work ends, a failure makes it due later. A key has at most one planned wake-up; an earlier
+one replaces a later one. Nothing here is durable: keys come back from the watch, clocks from status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, order=True)
+class Key:
+    """One object to reconcile."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+@dataclass
+class Backoff:
+    """Delays between failures of one key: `base · 2ⁿ` seconds, at most `limit`."""
+
+    base: float = 0.5
+    limit: float = 60.0
+    failures: dict[Key, int] = field(default_factory=dict)
+
+    def next(self, key: Key) -> float:
+        """The delay before the next try, in seconds."""
+        count = self.failures.get(key, 0)
+        self.failures[key] = count + 1
+        return float(min(self.limit, self.base * 2 ** min(count, 20)))
+
+    def forget(self, key: Key) -> None:
+        self.failures.pop(key, None)
+
+
+class WorkQueue:
+    """Keys that are due now, keys that are due later, and keys in work. For one event loop, not thread-safe."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock  # monotonic seconds
+        self._ready: deque[Key] = deque()
+        self._waiting: set[Key] = set()
+        self._working: set[Key] = set()
+        self._again: set[Key] = set()
+        self._later: dict[Key, float] = {}
+        self._heap: list[tuple[float, Key]] = []
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    @property
+    def depth(self) -> int:
+        """How many keys are due and not yet in work."""
+        return len(self._ready)
+
+    @property
+    def working(self) -> int:
+        return len(self._working)
+
+    def planned(self, key: Key) -> float | None:
+        """When `key` wakes up by itself (monotonic seconds), or None."""
+        return self._later.get(key)
+
+    def add(self, key: Key) -> None:
+        """Makes `key` due now."""
+        self._later.pop(key, None)
+        if key in self._working:
+            self._again.add(key)
+        elif key not in self._waiting:
+            self._waiting.add(key)
+            self._ready.append(key)
+            self._changed.set()
+
+    def add_after(self, key: Key, seconds: float) -> None:
+        """Makes `key` due in `seconds`, unless it is due before that already."""
+        due = self._clock() + max(0.0, seconds)
+        if key in self._waiting or self._later.get(key, float("inf")) <= due:
+            return
+        self._later[key] = due
+        heapq.heappush(self._heap, (due, key))
+        self._changed.set()
+
+    async def take(self) -> Key | None:
+        """The next key that is due, now in work; None once the queue is closed."""
+        while not self._closed:
+            self._promote_due()
+            if self._ready:
+                key = self._ready.popleft()
+                self._waiting.discard(key)
+                self._working.add(key)
+                return key
+            self._changed.clear()
+            try:
+                await asyncio.wait_for(self._changed.wait(), self._until_next())
+            except TimeoutError:
+                continue
+        return None
+
+    def done(self, key: Key) -> None:
+        """Ends the work on `key`; it is due again at once if it was added meanwhile."""
+        self._working.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self.add(key)
+
+    def close(self) -> None:
+        """Lets every `take` return None; keys in work are not touched."""
+        self._closed = True
+        self._changed.set()
+
+    def _promote_due(self) -> None:
+        now = self._clock()
+        while self._heap and self._heap[0][0] <= now:
+            due, key = heapq.heappop(self._heap)
+            if self._later.get(key) == due:  # else an older plan that was replaced
+                self.add(key)
+        # A worker that was woken shares the wake-up with the others when more than one key is due.
+        if self._ready:
+            self._changed.set()
+
+    def _until_next(self) -> float | None:
+        return max(0.0, self._heap[0][0] - self._clock()) if self._heap else None

@@ -1,0 +1,269 @@
+"""Reconciles one EvalRun: observe (with the scorecard's log, once the Job is done), decide (pure), apply."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from rca_eval.contract import ContractError, canonical, pack, parse_scorecard, read_scorecard, sha256, unpack
+from rca_rollout.api.component import RcaComponent
+from rca_rollout.api.parse import InvalidSpec, parse
+from rca_rollout.api.reasons import Reason
+from rca_rollout.api.run import EvalRun, EvalRunStatus
+from rca_rollout.core.epoch import effective_modes
+from rca_rollout.core.lifecycle.invalid import invalid_status
+from rca_rollout.core.names import COMPONENT_LABEL, MANAGED_BY, RUN_LABEL, label_value, scorecard_name
+from rca_rollout.core.owners import owner_reference
+from rca_rollout.core.pods import SCORECARD, Broken, Succeeded, readable_tail, termination_message
+from rca_rollout.core.problem import Problem
+from rca_rollout.core.runs import (
+    CreateJob,
+    DeleteJob,
+    Reading,
+    ReleaseJob,
+    RunAction,
+    RunPlan,
+    RunSettings,
+    RunSnapshot,
+    StoreScorecard,
+    decide_run,
+    job_refused,
+    outcome_of,
+)
+from rca_rollout.kube.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    KubeError,
+    NotFoundError,
+    RefusedError,
+    TransientError,
+)
+from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, JOBS, RUNS
+from rca_rollout.runtime.components import siblings_of
+from rca_rollout.runtime.events import emit
+from rca_rollout.runtime.queue import Key
+from rca_rollout.runtime.world import World
+
+log = logging.getLogger("rca_rollout.runs")
+
+# The compressed cap is 700 KiB; base64 and the frame make 956 KiB of it. Whatever is longer is not ours.
+LOG_LIMIT = 1024 * 1024
+SCORECARD_KEY = "scorecard.json.gz"
+
+
+class RunReconciler:
+    """Stateless: everything is read anew, so a restart in the middle of anything goes on where it was."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        """One step. The moment to look again, or None. Raises `KubeError` when the step could not be taken."""
+        world = self._world
+        try:
+            body = await world.kube.get(RUNS, key.namespace, key.name)
+        except NotFoundError:
+            return None
+        now = world.clock()
+        run = parse(EvalRun, body)
+        if isinstance(run, InvalidSpec):
+            await world.write_status(RUNS, body, invalid_status(run, EvalRunStatus, now).to_dict())
+            return None
+        snapshot = await self._observe(run, now)
+        plan = decide_run(snapshot, now)
+        wake = await self._save(body, run, plan, now)
+        try:
+            for action in plan.actions:
+                await self._act(key, run, action)
+        except RefusedError as refused:
+            # Quota, admission, Pod security: the same Job is refused again until somebody changes something.
+            return await self._save(body, run, job_refused(snapshot, refused.message, now), now)
+        return wake
+
+    async def _save(
+        self, body: dict[str, Any], run: EvalRun, plan: RunPlan, now: datetime
+    ) -> datetime | None:
+        world = self._world
+        written = await world.write_status(RUNS, body, plan.status.to_dict())
+        if written and plan.event:
+            await emit(world, body, plan.event)
+        phase = plan.status.phase
+        if written and phase and phase.final and not (run.status.phase and run.status.phase.final):
+            component = run.spec.component_ref.name if run.spec.component_ref else ""
+            world.counters.verdicts.labels(run.metadata.namespace, component, str(phase)).inc()
+        return now if written and plan.wake_at == now.replace(microsecond=0) else plan.wake_at
+
+    async def _observe(self, run: EvalRun, now: datetime) -> RunSnapshot:
+        world, metadata = self._world, run.metadata
+        component = await self._component(run)
+        final = bool(run.status.phase and run.status.phase.final)
+        # A finished run needs its suite no more, and is looked at only to let its Job go.
+        suite = (
+            Problem(Reason.AS_EXPECTED, "not needed any more")
+            if final
+            else await world.suite(metadata.namespace, run.spec.suite_ref.name)
+        )
+        ref = run.status.job_ref
+        job = world.cache.job(metadata.namespace, metadata.name, ref.name) if ref else None
+        pods = world.cache.pods(metadata.namespace, metadata.name, ref.name) if ref and job else []
+        snapshot = RunSnapshot(
+            run=run,
+            component=component,
+            suite=suite,
+            effective=self._effective(run, component),
+            job=job,
+            pods=pods,
+            admitted=not final and self._admitted(run, suite),
+            settings=RunSettings(world.settings.harness_image, world.settings.pull_policy),
+        )
+        outcome = outcome_of(snapshot, now)
+        if isinstance(outcome, Succeeded):
+            return _with(snapshot, reading=await self._read(run, outcome.pod))
+        if isinstance(outcome, Broken) and outcome.pod and outcome.container:
+            # The kubelet puts the end of a failed container's log into its status; no log is read for it.
+            pod = next((p for p in pods if p["metadata"]["name"] == outcome.pod), None)
+            words = termination_message(pod, outcome.container) if pod else ""
+            return _with(snapshot, log_tail=readable_tail(words.encode()))
+        return snapshot
+
+    async def _component(self, run: EvalRun) -> RcaComponent | Problem | None:
+        if run.spec.component_ref is None:
+            return None
+        name = run.spec.component_ref.name
+        try:
+            body = await self._world.kube.get(COMPONENTS, run.metadata.namespace, name)
+        except NotFoundError:
+            return Problem(
+                Reason.COMPONENT_NOT_FOUND, f"RcaComponent {name} does not exist: create it, then run again"
+            )
+        component = parse(RcaComponent, body)
+        if isinstance(component, InvalidSpec):
+            return Problem(Reason.INVALID_SPEC, f"RcaComponent {name}: {component.message}")
+        return component
+
+    def _effective(self, run: EvalRun, component: RcaComponent | Problem | None) -> Mapping[str, str]:
+        name = component.metadata.name if isinstance(component, RcaComponent) else ""
+        siblings = siblings_of(self._world, run.metadata.namespace, run.spec.suite_ref.name, name)
+        if not isinstance(component, RcaComponent):
+            return {sibling.key: sibling.mode for sibling in siblings}
+        return effective_modes(component.spec.target.key, str(component.status.mode or "Shadow"), siblings)
+
+    def _admitted(self, run: EvalRun, suite: Any) -> bool:
+        """Whether this run is among the first that may run: those that run already, then the oldest."""
+        if isinstance(suite, Problem):
+            return False
+        order: list[tuple[bool, str, str]] = []
+        for raw in self._world.cache.runs_of_suite(run.metadata.namespace, run.spec.suite_ref.name):
+            status = raw.get("status") or {}
+            if status.get("phase") not in (None, "Pending", "Running"):
+                continue
+            waiting = not status.get("jobRef") and status.get("phase") != "Running"
+            order.append((waiting, str(raw["metadata"].get("creationTimestamp")), raw["metadata"]["name"]))
+        order.sort()
+        first = [name for _, _, name in order[: suite.spec.max_concurrent_runs]]
+        return run.metadata.name in first or run.metadata.name not in [name for _, _, name in order]
+
+    async def _read(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem | None:
+        """The scorecard, from where it is stored already or else from the log. Never trusts what it cannot verify."""
+        namespace, name = run.metadata.namespace, scorecard_name(run.metadata.name)
+        stored = await self._world.config_map(namespace, name)
+        if stored is not None:
+            return _from_store(run, stored, name)
+        try:
+            announced = json.loads(termination_message(pod, SCORECARD))["sha256"]
+        except (ValueError, KeyError, TypeError):
+            return Problem(
+                Reason.SCORECARD_MISSING,
+                "the scorecard container announced no digest: is the harness image of this version?",
+            )
+        try:
+            raw = await self._world.kube.pod_log(
+                namespace, pod["metadata"]["name"], SCORECARD, limit_bytes=LOG_LIMIT
+            )
+        except NotFoundError:
+            return Problem(
+                Reason.JOB_LOST, "the Pod was gone before its log was read: the evaluation is tried again"
+            )
+        except TransientError:
+            raise
+        except KubeError as problem:
+            return Problem(Reason.LOG_UNAVAILABLE, f"the scorecard's log cannot be read: {problem.message}")
+        try:
+            card, document = read_scorecard(raw, expected_sha256=str(announced))
+        except ContractError as error:
+            return Problem(error.reason, error.message)
+        return Reading(card, sha256(document), name, SCORECARD_KEY, stored=False)
+
+    async def _act(self, key: Key, run: EvalRun, action: RunAction) -> None:
+        kube = self._world.kube
+        match action:
+            case CreateJob(body=body):
+                try:
+                    await kube.create(JOBS, key.namespace, dict(body))
+                except AlreadyExistsError:
+                    return  # made before a crash; the next look at it tells by its owner
+            case DeleteJob(name=name, uid=uid):
+                try:
+                    await kube.delete(JOBS, key.namespace, name, uid=uid)
+                except (NotFoundError, ConflictError):
+                    return
+            case ReleaseJob(name=name, ttl_seconds=ttl):
+                patch = [{"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": ttl}]
+                try:
+                    await kube.json_patch(JOBS, key.namespace, name, patch)
+                except NotFoundError:
+                    return
+            case StoreScorecard(reading=reading):
+                try:
+                    await kube.create(CONFIGMAPS, key.namespace, _scorecard_body(run, reading))
+                except AlreadyExistsError:
+                    return  # the next look reads what is stored, and verifies it
+
+
+def _with(snapshot: RunSnapshot, **changes: Any) -> RunSnapshot:
+    return RunSnapshot(**{**snapshot.__dict__, **changes})
+
+
+def _scorecard_body(run: EvalRun, reading: Reading) -> dict[str, Any]:
+    packed = pack(canonical(reading.scorecard))
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": reading.config_map,
+            "namespace": run.metadata.namespace,
+            "labels": {
+                **MANAGED_BY,
+                RUN_LABEL: label_value(run.metadata.name),
+                **(
+                    {COMPONENT_LABEL: label_value(run.spec.component_ref.name)}
+                    if run.spec.component_ref
+                    else {}
+                ),
+            },
+            "annotations": {"rca.bluerobin.io/sha256": reading.sha256},
+            "ownerReferences": [owner_reference("EvalRun", run.metadata.name, run.metadata.uid)],
+        },
+        "immutable": True,
+        "binaryData": {reading.key: base64.b64encode(packed).decode()},
+    }
+
+
+def _from_store(run: EvalRun, stored: Mapping[str, Any], name: str) -> Reading | Problem:
+    """What an earlier look stored. Verified again: anybody may have made a ConfigMap of that name."""
+    owners = [reference.get("uid") for reference in stored["metadata"].get("ownerReferences") or []]
+    if run.metadata.uid not in owners:
+        return Problem(
+            Reason.SCORECARD_CONFLICT, f"ConfigMap {name} exists and is not of this run: delete it"
+        )
+    try:
+        document = unpack(base64.b64decode((stored.get("binaryData") or {}).get(SCORECARD_KEY, "")))
+        card = parse_scorecard(document, source=f"ConfigMap {name}")
+    except (ContractError, ValueError) as error:
+        text = error.message if isinstance(error, ContractError) else "it is not base64"
+        return Problem(Reason.SCORECARD_CONFLICT, f"ConfigMap {name} holds no scorecard: {text}; delete it")
+    return Reading(card, sha256(document), name, SCORECARD_KEY, stored=True)

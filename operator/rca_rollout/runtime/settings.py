@@ -1,0 +1,79 @@
+"""What the installation decides, from the environment. The chart sets these; `docs/` lists them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from rca_rollout.api.base import ApiError
+from rca_rollout.api.values import Duration
+
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+
+
+class SettingsError(ValueError):
+    """An environment variable that cannot be used; the message is a sentence that names it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Namespaces empty means the whole cluster. Ports 0 turn the server off."""
+
+    namespaces: tuple[str, ...]
+    harness_image: str
+    pull_policy: str
+    metrics_port: int
+    health_port: int
+    log_level: str
+    log_format: str
+    max_retry_delay: timedelta
+    context: str | None = None
+    workers: int = 8
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
+    """Raises `SettingsError`."""
+
+    def text(name: str, default: str) -> str:
+        return environment.get(f"RCA_ROLLOUT_{name}", "").strip() or default
+
+    image = text("HARNESS_IMAGE", "")
+    if not image:
+        raise SettingsError(
+            "RCA_ROLLOUT_HARNESS_IMAGE is not set: name the harness image (the chart sets it from harness.image)"
+        )
+    policy = text("IMAGE_PULL_POLICY", "IfNotPresent")
+    if policy not in _PULL_POLICIES:
+        raise SettingsError(
+            f"RCA_ROLLOUT_IMAGE_PULL_POLICY is {policy!r}: use one of {', '.join(_PULL_POLICIES)}"
+        )
+    log_format = text("LOG_FORMAT", "json")
+    if log_format not in ("json", "plain"):
+        raise SettingsError(f"RCA_ROLLOUT_LOG_FORMAT is {log_format!r}: use json or plain")
+    level = text("LOG_LEVEL", "info").upper()
+    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        raise SettingsError(f"RCA_ROLLOUT_LOG_LEVEL is {level!r}: use debug, info, warning or error")
+    try:
+        delay = Duration.parse(text("MAX_RETRY_DELAY", "15m")).delta
+    except ApiError as error:
+        raise SettingsError(f"RCA_ROLLOUT_MAX_RETRY_DELAY: {error}") from None
+    names = (name.strip() for name in text("NAMESPACES", "").split(","))
+    return Settings(
+        namespaces=tuple(name for name in names if name),
+        harness_image=image,
+        pull_policy=policy,
+        metrics_port=_port("METRICS_PORT", text("METRICS_PORT", "8081")),
+        health_port=_port("HEALTH_PORT", text("HEALTH_PORT", "8080")),
+        log_level=level,
+        log_format=log_format,
+        max_retry_delay=delay,
+        context=text("CONTEXT", "") or None,
+    )
+
+
+def _port(name: str, value: str) -> int:
+    if not value.isdecimal() or int(value) > 65535:
+        raise SettingsError(f"RCA_ROLLOUT_{name} is {value!r}: use a port number, or 0 for no server")
+    return int(value)

@@ -65,7 +65,7 @@ def _walk(schema: Schema, value: Any, path: str, replace: Replace) -> Iterator[t
         yield from _walk(
             schema["additionalProperties"],
             value[key],
-            f"{path}[{key}]",
+            f"{path}.{key}",
             lambda new: replace({**value, key: new}),
         )
 

@@ -1,0 +1,25 @@
+"""Fixtures of the ring with a real API server."""
+
+from collections.abc import Iterator
+
+import pytest
+from rca_testing.cluster import Cluster, fresh_namespace, installed_crds, running_cluster
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    with running_cluster() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def crds(cluster: Cluster) -> Iterator[None]:
+    """Our CRDs, for a module. Removed after it, since other modules install them with the chart."""
+    with installed_crds(cluster):
+        yield
+
+
+@pytest.fixture
+def namespace(cluster: Cluster) -> Iterator[str]:
+    with fresh_namespace(cluster) as name:
+        yield name

@@ -54,3 +54,16 @@ class Api:
         if conditions.get("Ready") != "True" or node["spec"].get("taints"):
             return False
         return self.exists(f"/api/v1/nodes/{name}/proxy/healthz")
+
+    def node_knows_its_pods(self, name: str) -> bool:
+        """Whether kubelet has heard of every Pod assigned to it: a restarted one knows none for a moment."""
+
+        def uids(path: str) -> set[str] | None:
+            status, body = self.get(path)
+            if status != 200:
+                return None
+            return {str(item["metadata"]["uid"]) for item in json.loads(body).get("items") or []}
+
+        assigned = uids(f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")
+        known = uids(f"/api/v1/nodes/{name}/proxy/pods")
+        return assigned is not None and known is not None and assigned <= known

@@ -30,7 +30,7 @@ from hack.cluster.certificates import Authority
 from hack.cluster.errors import ClusterError
 from hack.cluster.localnode import Binaries
 from hack.cluster.manifest import ensure_entry
-from hack.cluster.paths import ClusterPaths, cache_root
+from hack.cluster.paths import DEFAULT_NAME, ClusterPaths, cache_root
 from hack.cluster.state import Kind, State
 from hack.cluster.supervisor import Component
 
@@ -45,6 +45,13 @@ def api_of(paths: ClusterPaths, state: State) -> Api:
         authority,
         authority.issue("admin", common_name="rca-admin", organization="system:masters"),
     )
+
+
+def context_name(name: str) -> str:
+    """The context's name always says that the cluster is one of ours: rca-local, or rca-NAME."""
+    if name == DEFAULT_NAME:
+        return "rca-local"
+    return name if name.startswith("rca-") else f"rca-{name}"
 
 
 def component_names(state: State) -> tuple[str, ...]:
@@ -95,7 +102,7 @@ def _decide(paths: ClusterPaths, kind: Kind) -> State:
     return State(
         name=paths.name,
         kind=kind,
-        context="rca-local" if paths.name == "rca" else f"rca-{paths.name}",
+        context=context_name(paths.name),
         slot=network.choose_slot() if kind is Kind.NODE else 0,
         api_port=api,
         etcd_port=etcd,
@@ -133,7 +140,7 @@ def _start(paths: ClusterPaths, state: State, plane: Path, node: Binaries | None
     )
     if node is not None:
         supervisor.wait_for(
-            lambda: api.node_ready(state.name),
+            lambda: api.node_ready(state.name) and api.node_knows_its_pods(state.name),
             what="the node",
             seconds=NODE_SECONDS,
             paths=paths,

@@ -33,23 +33,24 @@ PLAIN_ENGINE = Image(
 IMAGES = (OPERATOR, HARNESS, PLAIN_ENGINE)
 
 
-def _cluster(*arguments: str) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "hack.cluster", *arguments],
-        cwd=ROOT,
-        check=True,
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,
+def _cluster(*arguments: str) -> str:
+    command = [sys.executable, "-m", "hack.cluster", *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     )
+    return done.stdout.strip()
 
 
-def build(images: Sequence[Image] = IMAGES) -> None:
-    for image in images:
-        _cluster("image", "build", image.name, "--file", image.dockerfile, "--context", image.context)
+def build(image: Image) -> str:
+    """Build one image if what it is made from has changed; its digest either way."""
+    arguments = ["image", "build", image.name, "--file", image.dockerfile, "--context", image.context]
+    return _cluster(*arguments).rpartition(" ")[2]
 
 
 def load(cluster: str, images: Sequence[Image] = IMAGES) -> None:
-    build(images)
+    """Build what changed, then bring all of it to the cluster's node."""
+    for image in images:
+        build(image)
     for image in images:
         _cluster("image", "load", image.name, "--name", cluster)
 
@@ -63,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.verb == "build":
-            build()
+            for image in IMAGES:
+                print(image.name, build(image))
         elif options.verb == "load":
             load(options.name)
         else:

@@ -1,0 +1,1 @@
+"""`make demo`: what the project is for, shown on this machine in a few minutes."""

@@ -1,0 +1,86 @@
+"""What happened: the keys before and after, the reason of the blocked one, a few metrics, and what to try next."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.table import Table
+
+from hack.demo.cluster import MODES, NAMESPACE, RELEASE, Cluster
+from hack.demo.shell import DemoError
+from hack.demo.watch import BAD, GOOD, Row
+
+METRICS = (
+    "rca_component_info",
+    "rca_component_mode",
+    "rca_gate_passed",
+    "rca_promotions_total",
+    "rca_demotions_total",
+)
+SHOWN = 12
+
+
+def _keys(before: dict[str, str], after: dict[str, str]) -> Table:
+    table = Table(title=f"ConfigMap {MODES}", title_justify="left", box=None, pad_edge=False)
+    for heading in ("KEY", "BEFORE", "AFTER", ""):
+        table.add_column(heading)
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key, "(absent)"), after.get(key, "(absent)")
+        changed = old != new
+        table.add_row(
+            key, old, f"[green]{new}[/]" if changed else new, "switched by rca-rollout" if changed else ""
+        )
+    return table
+
+
+def _metrics(cluster: Cluster) -> list[str]:
+    """Read through the API server's proxy, so that it works from outside the cluster."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/services/{RELEASE}-metrics:metrics/proxy/metrics"
+    lines = cluster.kubectl("get", "--raw", path, what="reading the metrics").splitlines()
+    return [line for line in lines if line.startswith(METRICS) and not line.rstrip().endswith(" 0.0")]
+
+
+def show(console: Console, cluster: Cluster, before: dict[str, str], seen: list[Row]) -> None:
+    after = cluster.modes()
+    # The key is written before the phase says so, but a cached answer may still be the old one.
+    for _ in range(10):
+        if after != before:
+            break
+        time.sleep(0.5)
+        after = cluster.modes()
+    console.print(_keys(before, after))
+    reasons = {row.name: row.message for row in seen}
+    console.print(f"\n[green]{GOOD}[/] was promoted: {reasons[GOOD]}", soft_wrap=True)
+    console.print(f"[red]{BAD}[/] stays in Shadow: [bold]{reasons[BAD]}[/]", soft_wrap=True)
+    console.print("\n[dim]$ kubectl get rcac,er,esuite")
+    console.print(cluster.kubectl("get", "rcac,er,esuite").rstrip(), soft_wrap=True, markup=False)
+    console.print("\n[dim]A few metrics (/metrics of the operator)")
+    try:
+        for line in _metrics(cluster)[:SHOWN]:
+            console.print(line, soft_wrap=True, markup=False)
+    except DemoError as error:
+        console.print(f"not readable: {error}", markup=False)
+    _next(console, cluster)
+
+
+def _next(console: Console, cluster: Cluster) -> None:
+    hold = """'{"spec":{"mode":"Shadow"}}'"""
+    revise = """'{"spec":{"revision":"2026.12.1"}}'"""
+    console.print(
+        f"""
+Try next:
+  export KUBECONFIG={cluster.kubeconfig} PATH={cluster.binaries}:$PATH
+  kubectl -n {NAMESPACE} describe rcac {BAD}
+      the whole story, with its Events
+  kubectl -n {NAMESPACE} patch rcac {GOOD} --type=merge -p {hold}
+      back to Shadow, at once
+  kubectl -n {NAMESPACE} patch rcac {GOOD} --type=merge -p {revise}
+      a new revision has to earn it again
+  .venv/bin/rca-eval --help
+      the same evaluation without a cluster
+  make demo-down
+      remove all of this""",
+        markup=False,
+        soft_wrap=True,
+    )

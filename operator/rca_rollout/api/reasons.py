@@ -139,6 +139,14 @@ class Reason(StrEnum):
     GATE_INSENSITIVE = "GateInsensitive", "The known-bad control passed, so a pass would mean nothing."
     SELF_REPORTED = "SelfReported", "The scorecard was not made by our scorer."
 
+    PROTECTED_UNKNOWN = (
+        "ProtectedUnknown",
+        "protectedIncidents names an incident that the dataset does not have.",
+    )
+    NO_SCORECARD = "NoScorecard", "There was no scorecard to judge."
+    NOTHING_COMPARED = "NothingCompared", "No check of the gate applied, so nothing was compared."
+    POLICY_INVALID = "PolicyInvalid", "The gate's policy does not follow its schema."
+
     # The gate: checks
     ACCURACY_REGRESSED = "AccuracyRegressed", "AC@1 dropped by more than the tolerance."
     MTTR_REGRESSED = "MttrRegressed", "MTTR rose by more than the tolerance."
@@ -165,11 +173,21 @@ class Reason(StrEnum):
     EVAL_FAILED = "EvalFailed", "The eval container ended with an error; the log's end is in logTail."
     SCORECARD_FAILED = "ScorecardFailed", "The container that scores failed."
 
+    ENGINE_FAILED = "EngineFailed", "The engine could not work on its incidents."
+    ENVIRONMENT_INVALID = "EnvironmentInvalid", "A container of ours got settings that it cannot use."
+    FILE_UNREADABLE = "FileUnreadable", "A container of ours cannot read or write a file."
+    STORE_UNAVAILABLE = "StoreUnavailable", "The graph store cannot be reached or started."
+    STORE_KEY_REFUSED = "StoreKeyRefused", "The graph key is not one that an evaluation may use."
+    USAGE = "Usage", "A command of the harness was called with arguments that it does not have."
+
     # What the Job leaves behind
+    MANIFEST_INVALID = "ManifestInvalid", "The list of runs for the engine does not follow the protocol."
+    INCIDENT_INVALID = "IncidentInvalid", "A redacted incident does not follow the protocol."
     PREDICTIONS_MISSING = "PredictionsMissing", "The eval container wrote no predictions.json."
     PREDICTIONS_INVALID = "PredictionsInvalid", "predictions.json does not follow the protocol."
     PREDICTIONS_TOO_LARGE = "PredictionsTooLarge", "predictions.json is larger than 8 MiB."
     SCORECARD_MISSING = "ScorecardMissing", "The log holds no complete scorecard."
+    SCORECARD_TRUNCATED = "ScorecardTruncated", "The log ends in the middle of the scorecard."
     SCORECARD_TOO_LARGE = "ScorecardTooLarge", "The scorecard is larger than a ConfigMap can hold."
     SCORECARD_INVALID = "ScorecardInvalid", "The scorecard does not follow its schema."
     DIGEST_MISMATCH = "DigestMismatch", "The scorecard's digest is not the one the container reported."

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from rca_eval.contract import errors as contract
+from rca_eval.gate import VALIDITY_REASONS
 from rca_rollout.api import Reason
 
 
@@ -14,6 +16,13 @@ def test_every_reason_is_documented(reason: Reason) -> None:
     assert "\n" not in reason.meaning
     assert len(reason.meaning) <= 110
     assert re.search(r"[.)]$", reason.meaning)
+
+
+def test_what_the_harness_and_the_gate_report_is_documented_here_too() -> None:
+    """Their words end up in the status of a run."""
+    words = {reason.value for reason in Reason}
+    assert {reason.value for reason in contract.Reason} <= words
+    assert set(VALIDITY_REASONS) <= words
 
 
 def test_meanings_differ() -> None:

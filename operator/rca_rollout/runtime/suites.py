@@ -15,7 +15,7 @@ from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.world import World
 
 # ConfigMaps that do not carry our watch label send no events: a missing or broken one is looked for again.
-_POLL = timedelta(seconds=30)
+_POLL = timedelta(seconds=10)
 
 
 class SuiteReconciler:

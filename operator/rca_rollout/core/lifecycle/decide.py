@@ -6,7 +6,7 @@ The order of the questions is the safety argument. What protects production come
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rca_rollout.api.common import ComponentPhase, ConditionType, EffectiveMode, Mode
 from rca_rollout.api.component_status import Demotion, Promotion
@@ -24,6 +24,10 @@ from rca_rollout.core.variants import effective_mode
 
 # Causes of a demotion after which the same epoch is not promoted again.
 STICKY_DEMOTIONS = frozenset({Reason.GUARD_FAILED, Reason.EXTERNAL})
+
+
+# ConfigMaps without our watch label send no events: what is missing or broken is looked for again.
+POLL = timedelta(seconds=10)
 
 
 def decide(snapshot: Snapshot, now: datetime) -> Plan:
@@ -197,6 +201,7 @@ def _pending(draft: Draft, problem: Problem) -> None:
     if reason_of(draft.old.conditions, ConditionType.READY) != problem.reason:
         draft.announce(problem.reason, problem.message, warning=True)
     draft.phase = ComponentPhase.PENDING
+    draft.wake_at(draft.now + POLL)
     draft.not_ready(problem)
     draft.condition(ConditionType.PROMOTED, draft.active, problem.reason, problem.message)
     draft.condition(ConditionType.TARGET_IN_SYNC, None, problem.reason, problem.message)
@@ -212,5 +217,6 @@ def _without_suite(draft: Draft, problem: Problem) -> None:
     if reason_of(draft.old.conditions, ConditionType.READY) != problem.reason:
         draft.announce(problem.reason, text, warning=True)
     draft.phase = ComponentPhase.ACTIVE
+    draft.wake_at(draft.now + POLL)
     draft.not_ready(Problem(problem.reason, text, problem.stalled))
     draft.in_sync()

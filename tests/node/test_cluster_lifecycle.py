@@ -72,10 +72,14 @@ def _status() -> dict[str, object]:
     return answer
 
 
-def _components() -> dict[str, int]:
+def _components() -> dict[str, int | None]:
     components = _status()["components"]
     assert isinstance(components, dict)
     return components
+
+
+def _dead_components() -> set[str]:
+    return {name for name, pid in _components().items() if pid is None}
 
 
 def _kubectl(*arguments: str, stdin: object = None, check: bool = True) -> str:
@@ -166,11 +170,10 @@ def test_up_repairs_what_was_killed_and_the_pod_goes_on(cluster: State, victims:
     _start_a_pod()
     _kill(*_pids_of(*victims))
     deadline = time.monotonic() + 10
-    while (degraded := _status())["state"] != "degraded" and time.monotonic() < deadline:
+    while (dead := _dead_components()) != set(victims) and time.monotonic() < deadline:
         time.sleep(0.1)
-    components = degraded["components"]
-    assert isinstance(components, dict)
-    assert {name for name, pid in components.items() if pid is None} == set(victims)
+    assert dead == set(victims)
+    assert _status()["state"] == "degraded"
     _cluster("up")
     assert _status()["state"] == "ready"
     assert _state() == cluster
@@ -181,7 +184,9 @@ def test_up_repairs_what_was_killed_and_the_pod_goes_on(cluster: State, victims:
 
 def test_up_makes_the_node_anew_when_its_first_process_was_killed(cluster: State) -> None:
     _start_a_pod()
-    _kill(_components()["node"])
+    first = _components()["node"]
+    assert first is not None
+    _kill(first)
     _cluster("up")
     restarted = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1"
     _kubectl("-n", "restricted", "wait", restarted, "pod/talker", "--timeout=60s")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import kopf
@@ -41,12 +42,19 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.label_selectors["", "v1", "configmaps"] = WATCH_SELECTOR
 
 
-def register(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue, stuck: Any) -> None:
+def register(
+    registry: kopf.OperatorRegistry,
+    cache: Cache,
+    queue: WorkQueue,
+    *,
+    connect: Callable[[], Awaitable[kopf.ConnectionInfo]],
+    stuck: Callable[[], tuple[Key | None, float]],
+) -> None:
     """Registers indices, event handlers, login and the probe. `stuck()` gives (key, seconds) of the oldest work."""
 
     @kopf.on.login(registry=registry)
-    async def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
-        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+    async def login(**_: Any) -> kopf.ConnectionInfo:
+        return await connect()
 
     @kopf.on.startup(registry=registry)
     async def startup(**kwargs: Any) -> None:

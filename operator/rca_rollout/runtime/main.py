@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 import time
+from typing import Any
 
 import kopf
 from prometheus_client import CollectorRegistry, start_http_server
@@ -21,6 +22,7 @@ from rca_rollout.runtime import logs
 from rca_rollout.runtime.cache import Cache
 from rca_rollout.runtime.components import ComponentReconciler
 from rca_rollout.runtime.handlers import register
+from rca_rollout.runtime.login import connection_info
 from rca_rollout.runtime.queue import WorkQueue
 from rca_rollout.runtime.runs import RunReconciler
 from rca_rollout.runtime.settings import Settings, SettingsError, from_environment
@@ -29,6 +31,9 @@ from rca_rollout.runtime.worker import Workers
 from rca_rollout.runtime.world import World, utc_now
 
 log = logging.getLogger("rca_rollout")
+
+# Given, because by default kopf asks for the name of the user, and the user of a container has none.
+_IDENTITY: Any = "rca-rollout"
 
 
 def main() -> int:
@@ -72,7 +77,11 @@ async def serve(settings: Settings, stop: asyncio.Event | None = None) -> None:
     )
     _serve_metrics(settings, counters, cache)
     registry = kopf.OperatorRegistry()
-    register(registry, cache, queue, workers.oldest)
+
+    async def connect() -> kopf.ConnectionInfo:
+        return connection_info(await configuration(settings.context))
+
+    register(registry, cache, queue, connect=connect, stuck=workers.oldest)
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_watch(registry, settings, stop, queue))
@@ -95,6 +104,7 @@ async def _watch(
             namespaces=settings.namespaces,
             liveness_endpoint=liveness,
             stop_flag=stop,
+            identity=_IDENTITY,
         )
     finally:
         # Writes under way are finished, nothing new is begun.

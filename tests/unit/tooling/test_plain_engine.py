@@ -139,3 +139,23 @@ def test_it_is_plain_short_and_imports_nothing_of_ours() -> None:
     }
     assert imported <= sys.stdlib_module_names
     assert len(source.splitlines()) <= 60
+
+
+def test_the_gate_names_its_bad_component_and_knows_its_baseline() -> None:
+    baseline = ENGINE.with_name("baseline.json")
+    engine = f"{sys.executable} {ENGINE}"
+    command = [
+        str(Path(sys.executable).parent / "rca-eval"),
+        "replay",
+        "--component",
+        "RcaTopologyBoost.Mode",
+    ]
+    command += ["--engine", engine, "--gate", "--baseline", str(baseline), "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    gate = json.loads(done.stdout)["gate"]
+    assert (gate["verdict"], gate["reason"]) == ("Failed", "AC@1")
+    assert gate["message"].startswith("AC@1 0.000 < 1.000 - 0.02 (GT-01")
+    # In Shadow it ranks what the committed baseline says, byte for byte: a changed dataset or engine shows here.
+    collapse = [check["result"] for check in gate["checks"] if check["name"] == "ShadowCollapse"]
+    assert collapse == ["Passed", "Passed"]

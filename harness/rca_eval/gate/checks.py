@@ -10,7 +10,7 @@ from rca_eval.contract.canonical import canonical
 from rca_eval.contract.numbers import display, nine
 from rca_eval.contract.scorecard import ArmResult
 from rca_eval.gate.result import CheckResult, clipped
-from rca_eval.gate.subject import Subject, accuracy, hits, short_ids
+from rca_eval.gate.subject import Subject, accuracy, comparable, hits, short_ids
 
 RATIO_LIMIT = 3
 RATIO_FLOOR_SECONDS = Fraction(1, 20)
@@ -108,12 +108,14 @@ def collapse_check(s: Subject) -> Iterator[CheckResult]:
         if reference is None or mine is None:
             continue
         same = canonical(mine) == canonical(reference)
+        if not comparable(mine, reference):
+            continue
         text = f"AllShadow equals the baseline byte for byte, {arm}"
         if not same:
             before = {result.id: canonical(result) for result in reference.incidents}
             moved = [result.id for result in mine.incidents if before.get(result.id) != canonical(result)]
             text = f"AllShadow differs from the baseline in {len(moved)} of {len(mine.incidents)} incidents"
-            text += f" ({short_ids(moved, before)}), {arm}: Shadow must change nothing"
+            text += f" ({short_ids(moved, before)}): Shadow must change nothing, {arm}"
         yield CheckResult(
             name="ShadowCollapse",
             result="Passed" if same else "Failed",
@@ -186,7 +188,7 @@ def _pairs(s: Subject) -> Iterator[tuple[str, ArmResult, Against, ArmResult]]:
             ("Without", without.get(arm)),
         )
         for against, reference in references:
-            if reference is not None and reference.incidents:
+            if reference is not None and comparable(mine, reference):
                 yield arm, mine, against, reference
 
 

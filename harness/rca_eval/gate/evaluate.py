@@ -17,18 +17,17 @@ from rca_eval.gate.checks import (
     ratio_check,
 )
 from rca_eval.gate.policy import GateContext, GatePolicy
-from rca_eval.gate.result import CheckResult, GateResult, Margin, Movement, Verdict, clipped
+from rca_eval.gate.result import CheckName, CheckResult, GateResult, Margin, Movement, Verdict, clipped
 from rca_eval.gate.subject import Subject
 from rca_eval.gate.validity import non_finite, validity
 
 # The order is the contract: the first failure names the verdict.
-CHAIN: tuple[Callable[[Subject], Iterator[CheckResult]], ...] = (
-    accuracy_check,
-    mttr_check,
-    protected_check,
-    collapse_check,
-    no_effect_check,
-    ratio_check,
+CHAIN: tuple[tuple[CheckName, Callable[[Subject], Iterator[CheckResult]]], ...] = (
+    ("AC@1", accuracy_check),
+    ("MTTR", mttr_check),
+    ("ProtectedIncidents", protected_check),
+    ("ShadowCollapse", collapse_check),
+    ("NoEffect", no_effect_check),
 )
 SMALLEST_MARGINS = 3
 
@@ -51,10 +50,14 @@ def evaluate(
         return GateResult(verdict="Error", reason="NoScorecard", message=text, checks=(row,))
     subject = Subject(scorecard, baseline, policy or GatePolicy(), context or GateContext())
     checks = validity(subject)
-    if non_finite(subject) is not None:
-        return _verdict(tuple(checks), subject)  # nothing can be computed with NaN
-    for check in CHAIN:
-        checks.extend(check(subject))
+    finite = non_finite(subject) is None  # nothing can be computed with NaN
+    for name, check in CHAIN:
+        text = "not judged: the two sides cannot be compared, see Validity"
+        absent = CheckResult(name=name, result="NotApplicable", message=text)
+        checks.extend((list(check(subject)) if finite else []) or [absent])
+    if not finite:
+        return _verdict(tuple(checks), subject)
+    checks.extend(ratio_check(subject))
     regressed, fixed, unchanged = _movements(subject)
     return _verdict(tuple(checks), subject).model_copy(
         update={

@@ -92,6 +92,11 @@ def hits(arm: ArmResult) -> dict[str, bool]:
     return {result.id: result.true_rank() == 1 for result in arm.incidents}
 
 
+def comparable(one: ArmResult, other: ArmResult) -> bool:
+    """Both measured the same incidents; a mean over others would be a number without a meaning."""
+    return bool(one.incidents) and [r.id for r in one.incidents] == [r.id for r in other.incidents]
+
+
 def accuracy(arm: ArmResult) -> Fraction:
     """AC@1. Raises `ValueError` for an arm without incidents."""
     return mean([Fraction(hit) for hit in hits(arm).values()])

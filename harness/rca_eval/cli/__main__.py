@@ -1,0 +1,3 @@
+from rca_eval.cli.main import main
+
+main()

@@ -1,0 +1,19 @@
+"""The commands, assembled."""
+
+import typer
+
+from rca_eval.cli import baseline, gate, job, lint, replay
+
+app = typer.Typer(
+    name="rca-eval",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Replay labelled incidents against an RCA engine, and gate the result: exit 0 pass, 1 regression, 2 invalid.",
+)
+app.command("replay")(replay.command)
+app.command("gate")(gate.command)
+app.command("lint")(lint.command)
+app.add_typer(baseline.app, name="baseline", help="The committed reference of a dataset.")
+app.add_typer(job.app, name="job", help="The steps of an eval Job; everything comes from the environment.")

@@ -1,0 +1,52 @@
+"""Files that people name on the command line."""
+
+from pathlib import Path
+
+from rca_eval.contract import (
+    Baseline,
+    ContractError,
+    Reason,
+    Scorecard,
+    parse_baseline,
+    parse_scorecard,
+    read_scorecard,
+)
+from rca_eval.contract.groundtruth import DATASET_LIMIT
+from rca_eval.contract.scorecard import SCORECARD_LIMIT
+from rca_eval.data import PROFILES, Profile, ground_truth_bytes
+from rca_eval.gate import GatePolicy, parse_policy
+from rca_eval.job.files import read_bytes
+
+FRAME = b"RCA-SCORECARD-BEGIN "
+
+
+def dataset(profile: str, path: Path | None) -> tuple[bytes, str]:
+    """The dataset's bytes and its name for messages."""
+    if path is not None:
+        return read_bytes(path, what="the dataset", limit=DATASET_LIMIT), str(path)
+    return ground_truth_bytes(known_profile(profile)), f"the bundled profile {profile}"
+
+
+def known_profile(name: str) -> Profile:
+    for profile in PROFILES:
+        if profile == name:
+            return profile
+    raise ContractError(Reason.USAGE, f"--profile is {name}; the bundled profiles are {', '.join(PROFILES)}.")
+
+
+def scorecard(path: Path) -> Scorecard:
+    """A scorecard file: the JSON, or the log of a scorecard container with the frames in it."""
+    data = read_bytes(path, what="the scorecard", limit=SCORECARD_LIMIT)
+    if FRAME in data:
+        return read_scorecard(data)[0]
+    return parse_scorecard(data, source=str(path))
+
+
+def baseline(path: Path) -> Baseline:
+    return parse_baseline(read_bytes(path, what="the baseline", limit=SCORECARD_LIMIT), source=str(path))
+
+
+def policy(path: Path | None) -> GatePolicy:
+    if path is None:
+        return GatePolicy()
+    return parse_policy(read_bytes(path, what="the policy", limit=1024 * 1024), source=str(path))

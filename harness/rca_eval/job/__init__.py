@@ -1,0 +1,1 @@
+"""The three steps of an eval Job: prepare (redact), engine (answer), scorecard (grade)."""

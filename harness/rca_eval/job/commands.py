@@ -1,0 +1,180 @@
+"""The commands of the Job's containers. Everything comes from the environment; errors go to stderr and the
+termination message.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rca_eval.contract import (
+    ContractError,
+    GroundTruth,
+    Reason,
+    Variant,
+    canonical,
+    encode_frame,
+    parse_ground_truth,
+    parse_predictions,
+    parse_variants,
+    sha256,
+    shown,
+)
+from rca_eval.contract.groundtruth import DATASET_LIMIT
+from rca_eval.engine import Blend, parse_blend, parse_without
+from rca_eval.graph import EMBEDDED, open_store
+from rca_eval.job.control import run_known_bad
+from rca_eval.job.engine import run_engine
+from rca_eval.job.files import read_bytes, read_predictions
+from rca_eval.job.prepare import prepare
+from rca_eval.job.scoring import score
+
+Environment = Mapping[str, str]
+TERMINATION_LOG = "/dev/termination-log"
+TERMINATION_LIMIT = 4096
+MAX_REPEATS = 20
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What `prepare` and `scorecard` have in common."""
+
+    truth: GroundTruth
+    dataset_sha256: str
+    variants: tuple[Variant, ...]
+    repeats: int
+    revision: str
+
+
+def assignment(env: Environment) -> Assignment:
+    """Read dataset and settings. Raises `ContractError`: EnvironmentInvalid, DatasetInvalid or
+    DatasetChanged.
+    """
+    path = Path(_needed(env, "RCA_EVAL_DATASET"))
+    data = read_bytes(path, what="the dataset", limit=DATASET_LIMIT, reason=Reason.DATASET_INVALID)
+    digest, expected = sha256(data), env.get("RCA_EVAL_DATASET_SHA256")
+    if expected and expected != digest:
+        raise ContractError(
+            Reason.DATASET_CHANGED,
+            f"the dataset {path} has sha256 {digest[:12]}, but {shown(expected[:12])} was planned; "
+            "it changed since, run it again.",
+        )
+    return Assignment(
+        truth=parse_ground_truth(data, source=str(path)),
+        dataset_sha256=digest,
+        variants=parse_variants(_needed(env, "RCA_EVAL_VARIANTS")),
+        repeats=_repeats(env.get("RCA_EVAL_REPEATS", "2")),
+        revision=env.get("RCA_EVAL_REVISION", ""),
+    )
+
+
+def prepare_command(env: Environment) -> dict[str, object]:
+    """Write the redacted incidents below `RCA_EVAL_INCIDENTS`."""
+    job = assignment(env)
+    folder = Path(_needed(env, "RCA_EVAL_INCIDENTS"))
+    try:
+        runs = prepare(
+            job.truth,
+            job.dataset_sha256,
+            job.variants,
+            revision=job.revision,
+            repeats=job.repeats,
+            folder=folder,
+        )
+    except OSError as error:
+        raise ContractError(
+            Reason.ENVIRONMENT_INVALID,
+            f"{folder} cannot be written ({error.strerror}); check RCA_EVAL_INCIDENTS.",
+        ) from None
+    return {"runs": runs, "repeats": job.repeats, "datasetSha256": job.dataset_sha256}
+
+
+def engine_command(env: Environment) -> dict[str, object]:
+    """Answer the manifest in `RCA_EVAL_INCIDENTS` into `RCA_EVAL_OUTPUT` with the reference engine.
+
+    `RCA_ENGINE_STORE` (embedded, or a URL), `RCA_ENGINE_BLEND` and `RCA_ENGINE_WITHOUT` are the engine's own
+    settings.
+    """
+    count = run_engine(
+        Path(_needed(env, "RCA_EVAL_INCIDENTS")),
+        Path(_needed(env, "RCA_EVAL_OUTPUT")),
+        blend=_blend(env),
+        store=env.get("RCA_ENGINE_STORE", EMBEDDED),
+    )
+    return {"answers": count}
+
+
+def scorecard_command(env: Environment) -> dict[str, object]:
+    """Grade `RCA_EVAL_OUTPUT`/N/predictions.json, print the framed scorecard, return what the termination
+    message says.
+    """
+    job = assignment(env)
+    folder = Path(_needed(env, "RCA_EVAL_OUTPUT"))
+    answers = [
+        parse_predictions(read_predictions(folder / str(n)), source=f"predictions.json of repeat {n}")
+        for n in range(1, job.repeats + 1)
+    ]
+    with open_store(env.get("RCA_ENGINE_STORE", EMBEDDED)) as store:
+        control = run_known_bad(job.truth, job.dataset_sha256, store)
+    card = score(job.truth, job.dataset_sha256, job.variants, answers, revision=job.revision, control=control)
+    frame = encode_frame(card)
+    sys.stdout.write(frame.text)
+    sys.stdout.flush()
+    return {
+        "sha256": frame.sha256,
+        "deterministicSha256": sha256(canonical(card.deterministic)),
+        "bytes": frame.compressed_bytes,
+    }
+
+
+def run_command(command: Callable[[Environment], dict[str, object]], env: Environment = os.environ) -> int:
+    """Run one container's command: exit status 0 or 2, the termination message written, never a traceback."""
+    try:
+        said = command(env)
+    except ContractError as error:
+        said = {"error": {"reason": str(error.reason), "message": error.message}}
+        sys.stderr.write(f"{error.reason}: {error.message}\n")
+    terminate(said, env)
+    return 2 if "error" in said else 0
+
+
+def terminate(said: Mapping[str, object], env: Environment) -> None:
+    """Write the termination message. A folder that cannot be written to is no reason to fail: the log has it
+    all.
+    """
+    text = json.dumps(said, sort_keys=True)
+    path = env.get("RCA_EVAL_TERMINATION_LOG") or TERMINATION_LOG
+    try:
+        if path == TERMINATION_LOG and not os.path.exists(path):
+            return
+        Path(path).write_text(text[:TERMINATION_LIMIT], encoding="utf-8")
+    except OSError as error:
+        sys.stderr.write(f"the termination message cannot be written to {path} ({error.strerror}): {text}\n")
+
+
+def _blend(env: Environment) -> Blend:
+    if text := env.get("RCA_ENGINE_BLEND"):
+        return parse_blend(text, source="RCA_ENGINE_BLEND")
+    if text := env.get("RCA_ENGINE_WITHOUT"):
+        return parse_without(text, source="RCA_ENGINE_WITHOUT")
+    return Blend()
+
+
+def _needed(env: Environment, name: str) -> str:
+    value = env.get(name)
+    if not value:
+        raise ContractError(
+            Reason.ENVIRONMENT_INVALID, f"the environment variable {name} is not set; the Job must set it."
+        )
+    return value
+
+
+def _repeats(text: str) -> int:
+    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MAX_REPEATS:
+        return int(text)
+    raise ContractError(
+        Reason.ENVIRONMENT_INVALID,
+        f"RCA_EVAL_REPEATS is {shown(text)}; it must be a whole number from 1 to {MAX_REPEATS}.",
+    )

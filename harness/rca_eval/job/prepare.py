@@ -1,0 +1,118 @@
+"""Redact the dataset: one folder per repeat, with a manifest and the incidents, without a label in it.
+
+Every repeat has its own order of runs, services, calls and changes, so that an engine whose answer depends on
+an order shows it.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rca_eval.contract import (
+    ARMS,
+    Arm,
+    ContractError,
+    EngineIncident,
+    GroundTruth,
+    Incident,
+    Manifest,
+    Reason,
+    Run,
+    Variant,
+    case_id,
+    dump_exact,
+)
+from rca_eval.job.project import project
+
+
+@dataclass(frozen=True)
+class Case:
+    """An incident in an arm, under its opaque name."""
+
+    arm: Arm
+    incident: Incident
+    case: str
+    view: EngineIncident
+
+
+def cases(truth: GroundTruth, dataset_sha256: str) -> list[Case]:
+    """All cases of a dataset, arms in order, incidents in the order of the file.
+
+    Raises `ContractError(DatasetInvalid)` if two cases would get one name (8 hex digits can collide in large
+    sets).
+    """
+    found = []
+    for arm in ARMS:
+        for incident in truth.incidents:
+            case = case_id(dataset_sha256, arm, incident.id)
+            view = project(incident, arm, case=case, window=truth.window_seconds)
+            if view is not None:
+                found.append(Case(arm, incident, case, view))
+    if len({case.case for case in found}) != len(found):
+        raise ContractError(
+            Reason.DATASET_INVALID,
+            "two incidents get the same case id; change any byte of the dataset, e.g. its _comment.",
+        )
+    return found
+
+
+def distinct(variants: Sequence[Variant]) -> Iterator[tuple[Variant, Variant | None]]:
+    """Each variant with the earlier one that has the same modes, if there is one: equal mode vectors run
+    once.
+    """
+    for position, variant in enumerate(variants):
+        yield (
+            variant,
+            next((earlier for earlier in variants[:position] if earlier.modes == variant.modes), None),
+        )
+
+
+def prepare(
+    truth: GroundTruth,
+    dataset_sha256: str,
+    variants: Sequence[Variant],
+    *,
+    revision: str,
+    repeats: int,
+    folder: Path,
+) -> int:
+    """Write `folder`/1 … `folder`/repeats; returns the number of runs in each."""
+    work = cases(truth, dataset_sha256)
+    unique = [variant for variant, same in distinct(variants) if same is None]
+    for repeat in range(1, repeats + 1):
+        # Not for secrecy: the order must differ between repeats and be the same on every machine.
+        shuffle = random.Random(f"{dataset_sha256}/{repeat}").shuffle  # noqa: S311
+        runs = [
+            Run(
+                variant=variant.name,
+                arm=case.arm,
+                case=case.case,
+                modes=variant.modes,
+                incident=f"{case.arm}/{case.case}.json",
+            )
+            for variant in unique
+            for case in work
+        ]
+        shuffle(runs)
+        target = folder / str(repeat)
+        for case in work:
+            path = target / case.arm / f"{case.case}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_document(_shuffled(case.view, repeat)), encoding="utf-8")
+        manifest = Manifest(revision=revision, runs=tuple(runs))
+        (target / "manifest.json").write_text(dump_exact(manifest.plain()) + "\n", encoding="utf-8")
+    return len(unique) * len(work)
+
+
+def _document(view: EngineIncident) -> str:
+    return dump_exact(view.model_dump(by_alias=True, exclude_none=True)) + "\n"
+
+
+def _shuffled(view: EngineIncident, repeat: int) -> EngineIncident:
+    shuffle = random.Random(f"{view.case}/{repeat}").shuffle  # noqa: S311
+    services, calls, changes = list(view.topology.services), list(view.topology.calls), list(view.changes)
+    for rows in (services, calls, changes):
+        shuffle(rows)
+    topology = view.topology.model_copy(update={"services": tuple(services), "calls": tuple(calls)})
+    return view.model_copy(update={"topology": topology, "changes": tuple(changes)})

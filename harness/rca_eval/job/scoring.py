@@ -1,0 +1,263 @@
+"""Grade predictions against the labels. Pure: the engine's answers and the ground truth in, a scorecard out.
+
+An incident without an answer is Missing, an error is an Error, a time-out a Timeout; all are misses and stay
+in the denominator. An entity that nobody knows is recorded and ranked like any other; matching is exact after
+aliases, never by substring.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from rca_eval.contract import (
+    ARMS,
+    Arm,
+    ArmResult,
+    ContractError,
+    Control,
+    DatasetInfo,
+    Deterministic,
+    GroundTruth,
+    Incident,
+    IncidentResult,
+    Measured,
+    MttrRow,
+    Prediction,
+    Predictions,
+    RankedEntity,
+    Reason,
+    Repeats,
+    Scorecard,
+    ScoredCandidate,
+    SecondsRow,
+    Variant,
+    VariantResult,
+    WouldBeRow,
+    aggregate,
+    canonical,
+    nine,
+    shown,
+)
+from rca_eval.contract.metrics import mean, median
+from rca_eval.job.prepare import Case, cases, distinct
+
+Key = tuple[str, str, str]
+MAX_DIFFERENCES = 20
+
+
+def score(
+    truth: GroundTruth,
+    dataset_sha256: str,
+    variants: Sequence[Variant],
+    answers: Sequence[Predictions],
+    *,
+    revision: str,
+    control: Control | None,
+) -> Scorecard:
+    """The scorecard of a run: `answers` has one entry for each repeat, the first one is what is graded.
+
+    Raises `ContractError(PredictionsInvalid)` if an engine answers what it was not asked.
+    """
+    work = cases(truth, dataset_sha256)
+    pairs = list(distinct(variants))
+    unique = [variant for variant, same in pairs if same is None]
+    asked: set[Key] = {(variant.name, case.arm, case.case) for variant in unique for case in work}
+    by_key = [_by_key(repeat, asked, number) for number, repeat in enumerate(answers, 1)]
+    results = [
+        {key: _result(truth, case, repeat.get(key)) for case in work for key in _keys(case, unique)}
+        for repeat in by_key
+    ]
+    deterministic = Deterministic(
+        dataset=DatasetInfo(
+            sha256=dataset_sha256,
+            profile=truth.profile,
+            window_seconds=truth.window_seconds,
+            incidents=tuple(incident.id for incident in truth.incidents),
+        ),
+        revision=revision,
+        variants=tuple(
+            VariantResult(
+                name=variant.name,
+                modes=variant.modes,
+                same_as=same.name if same else None,
+                arms=()
+                if same
+                else arm_results(work, {c.case: results[0][variant.name, c.arm, c.case] for c in work}),
+            )
+            for variant, same in pairs
+        ),
+        control=control,
+    )
+    return Scorecard(
+        provenance="Scored",
+        deterministic=deterministic,
+        measured=_measured(work, unique, answers, by_key, results),
+    )
+
+
+def arm_results(work: Sequence[Case], results: Mapping[str, IncidentResult]) -> tuple[ArmResult, ...]:
+    """The arms of one ranker, arms without an incident left out; `results` is by case id."""
+    found = []
+    for arm in ARMS:
+        rows = tuple(results[case.case] for case in work if case.arm == arm)
+        if rows:
+            figures = aggregate([(row.order(), row.expected) for row in rows])
+            found.append(
+                ArmResult(
+                    arm=arm, incidents=rows, metrics={name: nine(value) for name, value in figures.items()}
+                )
+            )
+    return tuple(found)
+
+
+def ranked_result(
+    truth: GroundTruth, incident: Incident, ranked: Sequence[RankedEntity], **more: object
+) -> IncidentResult:
+    """The graded answer of an engine that ranked; aliases are resolved, and only the best of two names of one
+    service stays.
+    """
+    names = dict(truth.aliases)
+    for service in incident.topology.services if incident.topology else ():
+        names |= dict.fromkeys(service.aliases, service.key)
+    seen: dict[str, ScoredCandidate] = {}
+    for one in ranked:
+        key = names.get(one.entity, one.entity)
+        terms = (
+            {term: nine(Fraction(value)) for term, value in one.terms.items()}
+            if one.terms is not None
+            else None
+        )
+        figure = None if one.score is None else nine(Fraction(one.score))
+        seen.setdefault(key, ScoredCandidate(key=key, score=figure, terms=terms))
+    return _graded(incident, tuple(seen.values()), status="Ranked", **more)
+
+
+def _graded(incident: Incident, candidates: tuple[ScoredCandidate, ...], **more: object) -> IncidentResult:
+    row = IncidentResult(
+        id=incident.id,
+        fault_class=incident.fault_class,
+        change_induced=incident.change_induced,
+        protected=incident.protected,
+        expected=incident.expected_root_cause,
+        candidates=candidates,
+        **more,
+    )
+    return row.model_copy(update={"rank": row.true_rank()})
+
+
+def _result(truth: GroundTruth, case: Case, answer: Prediction | None) -> IncidentResult:
+    if answer is None:
+        return _graded(
+            case.incident, (), status="Missing", error="the engine gave no answer to this incident"
+        )
+    if answer.timed_out or answer.error is not None:
+        status = "Timeout" if answer.timed_out else "Error"
+        return _graded(case.incident, (), status=status, error=answer.error, table=answer.table)
+    return ranked_result(
+        truth,
+        case.incident,
+        answer.candidates,
+        table=answer.table,
+        decision=answer.decision,
+        evidence=answer.evidence,
+    )
+
+
+def _by_key(repeat: Predictions, asked: set[Key], number: int) -> dict[Key, Prediction]:
+    found = {(answer.variant, answer.arm, answer.case): answer for answer in repeat.predictions}
+    foreign = sorted(found.keys() - asked)
+    if foreign:
+        name = "/".join(foreign[0])
+        raise ContractError(
+            Reason.PREDICTIONS_INVALID,
+            f"predictions.json of repeat {number} answers {shown(name)}, which the manifest does "
+            "not ask; answer its runs only.",
+        )
+    return {(str(a), str(b), c): answer for (a, b, c), answer in found.items()}
+
+
+def _keys(case: Case, unique: Sequence[Variant]) -> list[Key]:
+    return [(variant.name, case.arm, case.case) for variant in unique]
+
+
+def _measured(
+    work: Sequence[Case],
+    unique: Sequence[Variant],
+    answers: Sequence[Predictions],
+    by_key: Sequence[Mapping[Key, Prediction]],
+    results: Sequence[Mapping[Key, IncidentResult]],
+) -> Measured:
+    seconds = [
+        SecondsRow(
+            variant=variant.name,
+            arm=case.arm,
+            incident=case.incident.id,
+            values=tuple(_seconds(repeat.get((variant.name, case.arm, case.case))) for repeat in by_key),
+        )
+        for variant in unique
+        for case in work
+    ]
+    would_be = [
+        WouldBeRow(variant=variant.name, arm=case.arm, incident=case.incident.id, entities=answer.would_be)
+        for variant in unique
+        for case in work
+        if (answer := by_key[0].get((variant.name, case.arm, case.case))) and answer.would_be is not None
+    ]
+    differences = _differences(work, unique, answers, by_key, results)
+    arms: list[Arm] = [arm for arm in ARMS if any(case.arm == arm for case in work)]
+    return Measured(
+        engine=answers[0].engine,
+        mttr_seconds=tuple(
+            MttrRow(
+                variant=variant.name,
+                arm=arm,
+                value=_mttr([r for r in seconds if (r.variant, r.arm) == (variant.name, arm)]),
+            )
+            for variant in unique
+            for arm in arms
+        ),
+        seconds=tuple(seconds),
+        repeats=Repeats(
+            count=len(answers), identical=not differences, differences=tuple(differences[:MAX_DIFFERENCES])
+        ),
+        total_seconds=tuple(
+            nine(sum((Fraction(a.seconds) for a in repeat.predictions), Fraction(0))) for repeat in answers
+        ),
+        would_be=tuple(would_be),
+    )
+
+
+def _seconds(answer: Prediction | None) -> str | None:
+    return None if answer is None else nine(Fraction(answer.seconds))
+
+
+def _mttr(rows: Sequence[SecondsRow]) -> str | None:
+    """Mean over incidents of the median over repeats; null if any time is unknown: leaving out the lost would
+    flatter.
+    """
+    if any(value is None for row in rows for value in row.values):
+        return None
+    return nine(
+        mean([median([Fraction(value) for value in row.values if value is not None]) for row in rows])
+    )
+
+
+def _differences(
+    work: Sequence[Case],
+    unique: Sequence[Variant],
+    answers: Sequence[Predictions],
+    by_key: Sequence[Mapping[Key, Prediction]],
+    results: Sequence[Mapping[Key, IncidentResult]],
+) -> list[str]:
+    found = []
+    for number in range(1, len(answers)):
+        if answers[number].engine != answers[0].engine:
+            found.append(f"repeat {number + 1} was answered by another engine or version")
+        for case in work:
+            for key in _keys(case, unique):
+                first, other = by_key[0].get(key), by_key[number].get(key)
+                same = canonical(results[0][key]) == canonical(results[number][key])
+                if not same or (first and first.would_be) != (other and other.would_be):
+                    found.append(
+                        f"{key[0]}/{key[1]}/{case.incident.id} differs between repeat 1 and {number + 1}"
+                    )
+    return found

@@ -1,0 +1,164 @@
+"""A whole evaluation on one machine, with the steps, the processes and the files of the Job.
+
+prepare -> the engine, once per repeat, each in a process of its own with another PYTHONHASHSEED and another
+order -> scorecard. Any command that speaks protocol 1 can be the engine; it gets the redacted incidents only.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rca_eval.contract import (
+    ContractError,
+    GroundTruth,
+    Predictions,
+    Reason,
+    Scorecard,
+    Variant,
+    parse_ground_truth,
+    parse_predictions,
+    sha256,
+    shown,
+)
+from rca_eval.graph import EMBEDDED, open_store
+from rca_eval.job.control import run_known_bad
+from rca_eval.job.files import read_predictions
+from rca_eval.job.prepare import prepare
+from rca_eval.job.scoring import score
+
+REFERENCE_ENGINE = (sys.executable, "-m", "rca_eval.cli", "job", "engine")
+TAIL = 400
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to replay. `only` holds incident ids or their beginnings; `settings` is extra environment for the
+    engine.
+    """
+
+    dataset: bytes
+    variants: tuple[Variant, ...]
+    source: str = "the dataset"
+    revision: str = "local"
+    engine: Sequence[str] = REFERENCE_ENGINE
+    settings: dict[str, str] = field(default_factory=dict)
+    repeats: int = 2
+    store: str = EMBEDDED
+    only: Sequence[str] = ()
+    timeout_seconds: int = 600
+
+
+def replay(plan: Plan, on_step: Callable[[str], None] = lambda _: None) -> Scorecard:
+    """The scorecard of a plan. `on_step` hears what is being done. Raises `ContractError`."""
+    truth = select(parse_ground_truth(plan.dataset, source=plan.source), plan.only)
+    digest = sha256(plan.dataset)
+    with tempfile.TemporaryDirectory(prefix="rca-eval-") as folder:
+        incidents = Path(folder, "incidents")
+        on_step(f"preparing {len(truth.incidents)} incidents without their labels")
+        prepare(truth, digest, plan.variants, revision=plan.revision, repeats=plan.repeats, folder=incidents)
+        answers = []
+        for repeat in range(1, plan.repeats + 1):
+            on_step(f"engine, repeat {repeat} of {plan.repeats}")
+            answers.append(
+                _run_engine(plan, incidents / str(repeat), Path(folder, "output", str(repeat)), repeat)
+            )
+    on_step("the known-bad control")
+    with open_store(plan.store) as store:
+        control = run_known_bad(truth, digest, store)
+    return score(truth, digest, plan.variants, answers, revision=plan.revision, control=control)
+
+
+def select(truth: GroundTruth, only: Sequence[str]) -> GroundTruth:
+    """The incidents whose id is, or begins with, one of `only`; all of them if it is empty."""
+    if not only:
+        return truth
+    for wanted in only:
+        if not any(_matches(incident.id, wanted) for incident in truth.incidents):
+            known = ", ".join(incident.id for incident in truth.incidents[:9])
+            raise ContractError(
+                Reason.USAGE, f"--only {shown(wanted)} matches no incident; there are {known}."
+            )
+    kept = tuple(i for i in truth.incidents if any(_matches(i.id, wanted) for wanted in only))
+    return truth.model_copy(update={"incidents": kept})
+
+
+def _matches(name: str, wanted: str) -> bool:
+    return bool(wanted) and (name == wanted or name.startswith((f"{wanted}-", f"{wanted}_", f"{wanted}.")))
+
+
+def _run_engine(plan: Plan, incidents: Path, output: Path, repeat: int) -> Predictions:
+    output.mkdir(parents=True)
+    env = {
+        # Of the caller's own RCA_EVAL_ settings none may reach an engine: one of them could name the labels.
+        **{name: value for name, value in os.environ.items() if not name.startswith("RCA_EVAL_")},
+        **plan.settings,
+        "RCA_ENGINE_STORE": plan.store,
+        "RCA_EVAL_INCIDENTS": str(incidents),
+        "RCA_EVAL_OUTPUT": str(output),
+        "RCA_EVAL_REVISION": plan.revision,
+        "RCA_EVAL_REPEAT": str(repeat),
+        "RCA_EVAL_TERMINATION_LOG": str(output.parent / f"termination-{repeat}"),
+        "PYTHONHASHSEED": str(repeat),
+    }
+    with tempfile.TemporaryFile() as log:
+        _call(plan, env, log.fileno(), repeat, lambda: _tail(log.fileno()))
+    return parse_predictions(read_predictions(output), source=f"predictions.json of repeat {repeat}")
+
+
+def _call(plan: Plan, env: dict[str, str], log: int, repeat: int, tail: Callable[[], str]) -> None:
+    try:
+        process = subprocess.Popen(
+            list(plan.engine),
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        text = getattr(error, "strerror", None) or str(error)
+        raise ContractError(
+            Reason.ENGINE_FAILED,
+            f"the engine {shown(' '.join(plan.engine))} cannot be started ({text}); check the command.",
+        ) from None
+    try:
+        status = process.wait(timeout=plan.timeout_seconds)
+    except subprocess.TimeoutExpired:
+        raise ContractError(
+            Reason.ENGINE_FAILED,
+            f"the engine did not end within {plan.timeout_seconds} s in repeat {repeat}; make it "
+            "faster or give it longer "
+            "with --timeout.",
+        ) from None
+    finally:
+        _end(process)
+    if status != 0:
+        raise ContractError(
+            Reason.ENGINE_FAILED,
+            f"the engine ended with status {status} in repeat {repeat}: {tail() or 'it printed nothing'}",
+        )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Stop an engine that still runs: politely, so that it can drop its graphs, then for good."""
+    if process.poll() is not None:
+        return
+    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)  # its own session: whatever it started ends with it
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=patience)
+            return
+
+
+def _tail(log: int) -> str:
+    size = os.lseek(log, 0, os.SEEK_END)
+    data = os.pread(log, TAIL, max(0, size - TAIL))
+    lines = [line for line in data.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""

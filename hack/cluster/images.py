@@ -20,7 +20,12 @@ from hack.cluster.progress import Progress, note
 from hack.cluster.state import Kind
 
 KEPT_VERSIONS = 3
+ATTEMPTS = 4
 _REFERENCE = re.compile(r"[a-z0-9][a-z0-9._/:-]*")
+
+
+class _ChangedMeanwhileError(Exception):
+    """An image was built from files that are not those its key was computed from."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +65,30 @@ def build(image: str, dockerfile: Path, context: Path, arguments: Mapping[str, s
     if engine.docker_answers():
         return Built(reference, engine.docker_build(image, dockerfile, context, arguments))
     buildah.check_possible()
-    base = arguments.get("BASE") or ociarchive.digest_of(baseimage.ensure())
-    key = content_hash(dockerfile.resolve(), context.resolve(), arguments, base)[:32]
     shelf = _shelf(reference)
+    for _ in range(ATTEMPTS):
+        key = _key(dockerfile, context, arguments)
 
-    def make(target: Path) -> None:
-        buildah.build(reference, dockerfile.resolve(), context.resolve(), arguments, target / "image.tar")
+        def make(target: Path, key: str = key) -> None:
+            buildah.build(reference, dockerfile.resolve(), context.resolve(), arguments, target / "image.tar")
+            if _key(dockerfile, context, arguments) != key:
+                raise _ChangedMeanwhileError
 
-    entry = ensure_entry(shelf / key, make, what=reference)
+        try:
+            entry = ensure_entry(shelf / key, make, what=reference)
+            break
+        except _ChangedMeanwhileError:
+            note(f"files of {reference} have changed while it was built; building it again")
+    else:
+        raise ClusterError(f"The files of {reference} keep changing while it is built.")
     write_private(shelf / "current.json", json.dumps({"key": key}))
     _forget_old_versions(shelf, key)
     return Built(reference, ociarchive.digest_of(entry / "image.tar"))
+
+
+def _key(dockerfile: Path, context: Path, arguments: Mapping[str, str]) -> str:
+    base = arguments.get("BASE") or ociarchive.digest_of(baseimage.ensure())
+    return content_hash(dockerfile.resolve(), context.resolve(), arguments, base)[:32]
 
 
 def _forget_old_versions(shelf: Path, current: str) -> None:

@@ -243,3 +243,57 @@ def test_down_cleans_up_after_an_up_that_was_killed_half_way() -> None:
     state = _state()
     _cluster("down")
     _assert_no_trace(state)
+
+
+DOCKERFILE = """\
+ARG BASE=python:3.13-slim
+FROM ${BASE}
+ARG WORD
+RUN test -s /etc/pip.conf && test -s /etc/ssl/certs/ca-certificates.crt && python3 -m venv /opt/venv
+COPY main.py /app/main.py
+RUN printf '%s' "${WORD}" > /app/word
+USER 65532:65532
+ENTRYPOINT ["/opt/venv/bin/python", "/app/main.py"]
+"""
+PROGRAM = """\
+from pathlib import Path
+
+conf = Path("/etc/pip.conf")  # an empty place to mount on may be left, never the content
+print(Path("/app/word").read_text(), conf.stat().st_size if conf.exists() else 0)
+"""
+
+
+def _image(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hack.cluster", "image", *arguments]
+    done = subprocess.run(command, cwd=repository(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_an_image_is_built_once_loaded_once_and_holds_nothing_of_the_builder(
+    cluster: State, tmp_path: Path
+) -> None:
+    (tmp_path / "Dockerfile").write_text(DOCKERFILE)
+    (tmp_path / "main.py").write_text(PROGRAM)
+    name = "localhost/rca-life-test:1"
+    build = ["build", name, "--file", str(tmp_path / "Dockerfile"), "--context", str(tmp_path)]
+    word = str(time.time_ns())
+    first = _image(*build, "--build-arg", f"WORD={word}")
+    again = _image(*build, "--build-arg", f"WORD={word}")
+    assert "building" in first.stderr
+    assert "building" not in again.stderr
+    assert first.stdout == again.stdout
+    _image("load", name, "--name", NAME)
+    assert "already" in _image("load", name, "--name", NAME).stderr
+
+    _kubectl("apply", "-f", "-", stdin=NAMESPACE)
+    pod = json.loads(json.dumps(POD))
+    container = pod["spec"]["containers"][0]
+    container["image"] = name
+    del container["command"]
+    pod["spec"]["restartPolicy"] = "Never"
+    _kubectl("-n", "restricted", "wait", "--for=create", "serviceaccount/default", "--timeout=30s")
+    _kubectl("apply", "-f", "-", stdin=pod)
+    finished = "--for=jsonpath={.status.phase}=Succeeded"
+    _kubectl("-n", "restricted", "wait", finished, "pod/talker", "--timeout=60s")
+    assert _kubectl("-n", "restricted", "logs", "talker") == f"{word} 0\n"

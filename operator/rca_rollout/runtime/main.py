@@ -6,8 +6,10 @@ import asyncio
 import logging
 import signal
 import sys
-import time
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
+from wsgiref.simple_server import WSGIServer
 
 import kopf
 from prometheus_client import CollectorRegistry, start_http_server
@@ -54,16 +56,19 @@ def main() -> int:
     return 0
 
 
-async def serve(settings: Settings, stop: asyncio.Event | None = None) -> None:
-    """Runs until `stop` is set (or SIGTERM or SIGINT comes), or until a part of it fails."""
-    stop = stop or asyncio.Event()
+async def serve(
+    settings: Settings, stop: asyncio.Event | None = None, *, clock: Callable[[], datetime] = utc_now
+) -> None:
+    """Runs until `stop` is set (without one: until SIGTERM or SIGINT), or until a part of it fails."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    if stop is None:
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
     kube = Kube(await configuration(settings.context))
     counters = Counters(CollectorRegistry())
-    cache, queue = Cache(), WorkQueue(time.monotonic)
-    world = World(kube=kube, cache=cache, settings=settings, counters=counters)
+    cache, queue = Cache(), WorkQueue(loop.time)
+    world = World(kube=kube, cache=cache, settings=settings, counters=counters, clock=clock)
     workers = Workers(
         queue,
         {
@@ -72,10 +77,10 @@ async def serve(settings: Settings, stop: asyncio.Event | None = None) -> None:
             "EvalSuite": SuiteReconciler(world).reconcile,
         },
         counters,
-        utc_now,
+        clock,
         settings.workers,
     )
-    _serve_metrics(settings, counters, cache)
+    metrics = _serve_metrics(settings, counters, cache, clock)
     registry = kopf.OperatorRegistry()
 
     async def connect() -> kopf.ConnectionInfo:
@@ -88,6 +93,9 @@ async def serve(settings: Settings, stop: asyncio.Event | None = None) -> None:
             group.create_task(workers.run())
     finally:
         await kube.close()
+        if metrics:
+            metrics.shutdown()
+            metrics.server_close()
 
 
 async def _watch(
@@ -113,13 +121,17 @@ async def _watch(
         raise RuntimeError("the watch ended by itself")
 
 
-def _serve_metrics(settings: Settings, counters: Counters, cache: Cache) -> None:
+def _serve_metrics(
+    settings: Settings, counters: Counters, cache: Cache, clock: Callable[[], datetime]
+) -> WSGIServer | None:
     registry = counters.registry
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
-    registry.register(ComponentCollector(lambda: list(cache.components()), utc_now))
-    if settings.metrics_port:
-        start_http_server(settings.metrics_port, registry=registry)
+    registry.register(ComponentCollector(lambda: list(cache.components()), clock))
+    if not settings.metrics_port:
+        return None
+    server, _ = start_http_server(settings.metrics_port, registry=registry)
+    return server
 
 
 if __name__ == "__main__":

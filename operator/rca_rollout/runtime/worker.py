@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 
@@ -15,6 +14,11 @@ from rca_rollout.runtime.queue import Backoff, Key, WorkQueue
 log = logging.getLogger("rca_rollout.worker")
 
 type Reconcile = Callable[[Key], Awaitable[datetime | None]]
+
+
+def _now() -> float:
+    """Monotonic seconds of the loop: the clock that the queue's plans and the client's time-outs follow, too."""
+    return asyncio.get_running_loop().time()
 
 
 class Workers:
@@ -47,11 +51,11 @@ class Workers:
         if not self._since:
             return None, 0.0
         key, since = min(self._since.items(), key=lambda item: item[1])
-        return key, time.monotonic() - since
+        return key, _now() - since
 
     async def _work(self) -> None:
         while (key := await self._queue.take()) is not None:
-            self._since[key] = time.monotonic()
+            self._since[key] = _now()
             try:
                 await self._once(key)
             finally:
@@ -61,7 +65,7 @@ class Workers:
                 self._counters.working.set(self._queue.working)
 
     async def _once(self, key: Key) -> None:
-        started = time.monotonic()
+        started = _now()
         try:
             wake = await self._reconcilers[key.kind](key)
         except ConflictError:
@@ -81,7 +85,7 @@ class Workers:
             self._retry(key, self._backoff.next(key), problem)
             return
         finally:
-            self._counters.reconciles.labels(key.kind).observe(time.monotonic() - started)
+            self._counters.reconciles.labels(key.kind).observe(_now() - started)
         self._backoff.forget(key)
         if wake is not None:
             self._queue.add_after(key, (wake - self._clock()).total_seconds())

@@ -89,8 +89,9 @@ async def serve(
     register(registry, cache, queue, connect=connect, stuck=workers.oldest)
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_watch(registry, settings, stop, queue))
+            # Workers first: when kopf ends, it cancels every task that began after it, a write under way included.
             group.create_task(workers.run())
+            group.create_task(_watch(registry, settings, stop, queue))
     finally:
         await kube.close()
         if metrics:

@@ -6,7 +6,9 @@ mounts nor counters that claim there were some.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +18,9 @@ from hack.cluster.errors import ClusterError
 from hack.cluster.kubeconfig import write_private
 from hack.cluster.lock import locked
 from hack.cluster.paths import cache_root
-from hack.cluster.progress import run_logged
+from hack.cluster.progress import note, run_logged
+
+MOST_IMAGES = 150
 
 
 def check_possible() -> None:
@@ -39,6 +43,8 @@ def build(
         locked(home / ".lock", "the image builder"),
         tempfile.TemporaryDirectory(prefix="rca-build-") as scratch,
     ):
+        if trim(home / "store"):
+            note("the image builder's store was full and has been emptied")
         build_arguments = dict(arguments)
         command = ["bud", "--isolation", "chroot", "--layers", "--tag", reference, "--file", str(dockerfile)]
         if "BASE" not in build_arguments:
@@ -53,6 +59,24 @@ def build(
         _run(home, Path(scratch), command, title=f"building {reference}", log=log)
         push = ["push", "--quiet", reference, f"oci-archive:{archive}:{reference}"]
         _run(home, Path(scratch), push, title=f"saving {reference}", log=log)
+
+
+def trim(store: Path, limit: int = MOST_IMAGES) -> bool:
+    """Throw the whole store away once it is full of layers of earlier builds; True when it was.
+
+    buildah keeps every step of every build, which makes the next build quick and the disk full. It cannot tell
+    the steps that are still of use from the others, and making all of them again takes well under a minute.
+    """
+    try:
+        count = len(json.loads((store / "overlay-images" / "images.json").read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, TypeError):
+        count = limit + 1  # a damaged store is of no use either
+    if count <= limit:
+        return False
+    shutil.rmtree(store)
+    return True
 
 
 def _import_base(home: Path, scratch: Path, log: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster import ociarchive
+from hack.cluster import buildah, ociarchive
 from hack.cluster.contenthash import content_hash
 from hack.cluster.dockerfile import context_sources
 from hack.cluster.dockerignore import ignored, parse
@@ -199,3 +199,22 @@ def test_what_is_no_archive_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(b"nothing of the kind")
     with pytest.raises(ClusterError, match="no OCI archive"):
         ociarchive.digest_of(tmp_path / "x.tar")
+
+
+def _store(root: Path, text: str) -> Path:
+    (root / "store" / "overlay-images").mkdir(parents=True)
+    (root / "store" / "overlay-images" / "images.json").write_text(text)
+    return root / "store"
+
+
+@pytest.mark.parametrize(
+    ("text", "emptied"),
+    [("[]", False), ("[{}, {}]", False), ("[{}, {}, {}]", True), ("[{", True), ("", True)],
+)
+def test_the_builders_store_is_emptied_when_it_is_full_or_damaged(
+    tmp_path: Path, text: str, emptied: bool
+) -> None:
+    store = _store(tmp_path, text)
+    assert buildah.trim(store, limit=2) is emptied
+    assert store.exists() is not emptied
+    assert not buildah.trim(tmp_path / "never-used")

@@ -130,6 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ClusterError as error:
         print(f"cluster: error: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # `status | head -1`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("cluster: interrupted; `down` cleans up, `up` goes on", file=sys.stderr)
         return 130

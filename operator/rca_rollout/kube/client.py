@@ -19,9 +19,8 @@ from rca_rollout.kube.errors import TransientError, error_from
 from rca_rollout.kube.resources import PODS, Resource
 
 FIELD_MANAGER = "rca-rollout"
-REQUEST_TIMEOUT = (
-    30.0  # seconds; shorter than the life of a promotion intent, so that no write arrives after it
-)
+# Seconds. Well below the life of an intent, so that no write can arrive after its intent is void.
+REQUEST_TIMEOUT = 10.0
 
 type Body = dict[str, Any]
 

@@ -13,8 +13,8 @@ from rca_rollout.core.lifecycle.snapshot import WriteKey
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.target import TargetView, write_conflict, write_patch
 
-# Twice what one request may take: after this a stale writer's intent is void, whoever leads then.
-INTENT_LIFE = timedelta(seconds=60)
+# Thrice what one request may take: after this a stale writer's intent is void, whoever writes then.
+INTENT_LIFE = timedelta(seconds=30)
 
 
 def promote(draft: Draft, target: TargetView) -> None:

@@ -22,6 +22,8 @@ FIELD_MANAGER = "rca-rollout"
 # Seconds. Well below the life of an intent, so that no write can arrive after its intent is void.
 REQUEST_TIMEOUT = 10.0
 
+_METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
 type Body = dict[str, Any]
 
 
@@ -55,6 +57,14 @@ class Kube:
         answer = await self._json("GET", resource.path(namespace), query=query)
         items: list[Body] = answer.get("items") or []
         return items
+
+    async def list_uids(
+        self, resource: Resource, namespace: str | None, *, label_selector: str = ""
+    ) -> set[str]:
+        """The UIDs of all objects, of all namespaces with None. Only metadata travels."""
+        query = {"labelSelector": label_selector} if label_selector else {}
+        raw = await self._request("GET", resource.path(namespace), query=query, accept=_METADATA_ONLY)
+        return {str(item["metadata"]["uid"]) for item in json.loads(raw).get("items") or []}
 
     async def create(self, resource: Resource, namespace: str, body: Body) -> Body:
         return await self._json(
@@ -127,11 +137,12 @@ class Kube:
         query: Mapping[str, str] | None = None,
         body: Any = None,
         content: str | None = None,
+        accept: str = "application/json",
     ) -> bytes:
         serialized = await self._api.param_serialize(
             method,
             quote(path, safe="/-._~:"),
-            header_params={"Accept": "application/json", **({"Content-Type": content} if content else {})},
+            header_params={"Accept": accept, **({"Content-Type": content} if content else {})},
             body=body,
             auth_settings=["BearerToken"],
         )

@@ -21,10 +21,10 @@ class Resource:
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    def path(self, namespace: str, name: str | None = None, subresource: str | None = None) -> str:
-        """The URL path of the collection, one object or its subresource (namespaced kinds only)."""
+    def path(self, namespace: str | None, name: str | None = None, subresource: str | None = None) -> str:
+        """The URL path of the collection (of all namespaces with None), one object or its subresource."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        parts = [root, "namespaces", namespace, self.plural]
+        parts = [root, *(("namespaces", namespace) if namespace else ()), self.plural]
         parts += [part for part in (name, subresource) if part]
         return "/".join(parts)
 

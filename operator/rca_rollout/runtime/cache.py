@@ -5,89 +5,108 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rca_rollout.core.names import COMPONENT_LABEL, RUN_LABEL, SUITE_LABEL, label_value
+from rca_rollout.core.names import COMPONENT_LABEL, RUN_LABEL, label_value
 
 type Body = Mapping[str, Any]
 type ObjectKey = tuple[str, str]
 type Index = Mapping[ObjectKey, Iterable[Body]]
 
 
+class View:
+    """One kopf index, less the objects that are known to be deleted though the index still has them."""
+
+    def __init__(self) -> None:
+        self._index: Index = {}
+        self._gone: frozenset[str] = frozenset()
+
+    def bind(self, index: Index) -> None:
+        self._index = index
+
+    def at(self, namespace: str, name: str) -> list[Body]:
+        """What the index holds under this key."""
+        return [body for body in self._index.get((namespace, name)) or () if _uid(body) not in self._gone]
+
+    def one(self, namespace: str, name: str) -> Body | None:
+        return next(iter(self.at(namespace, name)), None)
+
+    def all(self, namespace: str | None = None) -> Iterator[Body]:
+        for where, name in list(self._index):
+            if namespace is None or where == namespace:
+                yield from self.at(where, name)
+
+    def uids(self) -> set[str]:
+        """All that the index holds, what is hidden included."""
+        return {_uid(body) for store in self._index.values() for body in store}
+
+    def hide(self, uids: set[str]) -> int:
+        """From now on these are not there. How many of them were, until now."""
+        new = uids - self._gone
+        # Replaced, not added to: what the index has dropped by itself needs no hiding any more.
+        self._gone = frozenset(uids)
+        return len(new)
+
+
 class Cache:
     """Bound once, when kopf has made its indices; they are complete before the first handler is called."""
 
     def __init__(self) -> None:
-        self._components: Index = {}
-        self._runs: Index = {}
-        self._suites: Index = {}
-        self._jobs: Index = {}
-        self._pods: Index = {}
+        self.views = {kind: View() for kind in ("components", "runs", "suites", "jobs", "pods")}
 
-    def bind(self, *, components: Index, runs: Index, suites: Index, jobs: Index, pods: Index) -> None:
-        self._components, self._runs, self._suites = components, runs, suites
-        self._jobs, self._pods = jobs, pods
+    def bind(self, **indices: Index) -> None:
+        for kind, index in indices.items():
+            self.views[kind].bind(index)
 
     def component(self, namespace: str, name: str) -> Body | None:
-        return _one(self._components, namespace, name)
+        return self.views["components"].one(namespace, name)
 
     def suite(self, namespace: str, name: str) -> Body | None:
-        return _one(self._suites, namespace, name)
+        return self.views["suites"].one(namespace, name)
 
     def run(self, namespace: str, name: str) -> Body | None:
-        return _one(self._runs, namespace, name)
+        return self.views["runs"].one(namespace, name)
 
     def components(self, namespace: str | None = None) -> Iterator[Body]:
-        return _all(self._components, namespace)
+        return self.views["components"].all(namespace)
 
     def suites(self, namespace: str | None = None) -> Iterator[Body]:
-        return _all(self._suites, namespace)
+        return self.views["suites"].all(namespace)
 
     def runs(self, namespace: str | None = None) -> Iterator[Body]:
-        return _all(self._runs, namespace)
+        return self.views["runs"].all(namespace)
 
     def runs_of_component(self, namespace: str, component: str, uid: str) -> list[Body]:
         """Runs that this very component owns, whatever their labels say."""
         label = label_value(component)
         return [
             run
-            for run in _all(self._runs, namespace)
+            for run in self.runs(namespace)
             if _label(run, COMPONENT_LABEL) == label
             and any(ref.get("uid") == uid for ref in run["metadata"].get("ownerReferences") or [])
         ]
 
     def runs_of_suite(self, namespace: str, suite: str) -> list[Body]:
-        return [
-            run
-            for run in _all(self._runs, namespace)
-            if (run.get("spec") or {}).get("suiteRef", {}).get("name") == suite
-        ]
+        return [run for run in self.runs(namespace) if _suite(run) == suite]
 
     def components_of_suite(self, namespace: str, suite: str) -> list[Body]:
-        return [
-            component
-            for component in _all(self._components, namespace)
-            if (component.get("spec") or {}).get("suiteRef", {}).get("name") == suite
-        ]
+        return [component for component in self.components(namespace) if _suite(component) == suite]
 
     def job(self, namespace: str, run: str, name: str) -> Body | None:
         """The Job of that name among those that carry the run's label."""
-        found = self._jobs.get((namespace, label_value(run))) or ()
-        return next((job for job in found if job["metadata"]["name"] == name), None)
+        return next(
+            (job for job in self.jobs_of_run(namespace, run) if job["metadata"]["name"] == name), None
+        )
 
     def jobs_of_run(self, namespace: str, run: str) -> list[Body]:
-        return list(self._jobs.get((namespace, label_value(run))) or ())
+        return self.views["jobs"].at(namespace, label_value(run))
 
     def pods(self, namespace: str, run: str, job: str) -> list[Body]:
-        found = self._pods.get((namespace, label_value(run))) or ()
+        found = self.views["pods"].at(namespace, label_value(run))
         return [pod for pod in found if _label(pod, "batch.kubernetes.io/job-name") == job]
 
 
 def run_of(body: Body) -> str | None:
     """The run that a Job or Pod of ours belongs to, by label."""
     return _label(body, RUN_LABEL)
-
-
-def suite_of(body: Body) -> str | None:
-    return _label(body, SUITE_LABEL)
 
 
 def slim_pod(body: Body) -> dict[str, Any]:
@@ -106,14 +125,12 @@ def slim(body: Body) -> dict[str, Any]:
     return {**body, "metadata": metadata}
 
 
-def _one(index: Index, namespace: str, name: str) -> Body | None:
-    return next(iter(index.get((namespace, name)) or ()), None)
+def _uid(body: Body) -> str:
+    return str(body["metadata"]["uid"])
 
 
-def _all(index: Index, namespace: str | None) -> Iterator[Body]:
-    for (where, _), store in index.items():
-        if namespace is None or where == namespace:
-            yield from store
+def _suite(body: Body) -> str:
+    return str(((body.get("spec") or {}).get("suiteRef") or {}).get("name", ""))
 
 
 def _label(body: Body, label: str) -> str | None:

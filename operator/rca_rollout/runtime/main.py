@@ -26,6 +26,7 @@ from rca_rollout.runtime.components import ComponentReconciler
 from rca_rollout.runtime.handlers import register
 from rca_rollout.runtime.login import connection_info
 from rca_rollout.runtime.queue import WorkQueue
+from rca_rollout.runtime.resync import resync_forever
 from rca_rollout.runtime.runs import RunReconciler
 from rca_rollout.runtime.settings import Settings, SettingsError, from_environment
 from rca_rollout.runtime.suites import SuiteReconciler
@@ -91,6 +92,7 @@ async def serve(
         async with asyncio.TaskGroup() as group:
             # Workers first: when kopf ends, it cancels every task that began after it, a write under way included.
             group.create_task(workers.run())
+            group.create_task(resync_forever(world, queue, stop))
             group.create_task(_watch(registry, settings, stop, queue))
     finally:
         await kube.close()

@@ -20,7 +20,7 @@ def group() -> None:
 
 @app.command("write")
 def write(
-    scorecard: Annotated[Path, typer.Argument(help="a scorecard, or the log of a scorecard container")],
+    scorecard: Annotated[Path, typer.Argument(help="a scorecard or the log of its container; - for stdin")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="file; default: stdout")] = None,
     comment: Annotated[str, typer.Option(help="why this is the reference")] = "",
 ) -> None:

@@ -13,7 +13,7 @@ from rca_eval.report import gate_table
 
 
 def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
-    scorecard: Annotated[Path, typer.Argument(help="a scorecard, or the log of a scorecard container")],
+    scorecard: Annotated[Path, typer.Argument(help="a scorecard or the log of its container; - for stdin")],
     baseline: Annotated[
         Path | None, typer.Option(help="default: the bundled one of the same dataset")
     ] = None,

@@ -1,5 +1,6 @@
 """Files that people name on the command line."""
 
+import sys
 from pathlib import Path
 
 from rca_eval.contract import (
@@ -17,6 +18,7 @@ from rca_eval.data import PROFILES, Profile, ground_truth_bytes
 from rca_eval.gate import GatePolicy, parse_policy
 from rca_eval.job.files import read_bytes
 
+STDIN = "-"
 FRAME = b"RCA-SCORECARD-BEGIN "
 
 
@@ -35,8 +37,13 @@ def known_profile(name: str) -> Profile:
 
 
 def scorecard(path: Path) -> Scorecard:
-    """A scorecard file: the JSON, or the log of a scorecard container with the frames in it."""
-    data = read_bytes(path, what="the scorecard", limit=SCORECARD_LIMIT)
+    """A scorecard file, `-` for standard input: the JSON, or the log of a scorecard container with its
+    frames.
+    """
+    if str(path) == STDIN:
+        data, path = sys.stdin.buffer.read(SCORECARD_LIMIT + 1), Path("standard input")
+    else:
+        data = read_bytes(path, what="the scorecard", limit=SCORECARD_LIMIT)
     if FRAME in data:
         return read_scorecard(data)[0]
     return parse_scorecard(data, source=str(path))

@@ -34,16 +34,25 @@ def run(arguments: list[str]) -> int:
         return INVALID
     except TyperException as error:
         text = error.format_message() if hasattr(error, "format_message") else str(error)
-        say(f"Usage: {text or 'see rca-eval --help'}")
+        asked_nothing = text.startswith("Usage:")  # a group without a command: its whole help is the message
+        say(text if asked_nothing else f"Usage: {text or 'see rca-eval --help'}")
         return INVALID
     except Exit as error:
         return int(error.exit_code)
-    except (Abort, KeyboardInterrupt):
-        say("interrupted")
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe went away; without this, Python prints a traceback while it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INVALID
+    except (Abort, KeyboardInterrupt):
+        say("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        if os.environ.get("RCA_EVAL_DEBUG"):
+            raise
+        say(
+            f"InternalError: {type(error).__name__}: {' '.join(str(error).split())[:300]}; "
+            "RCA_EVAL_DEBUG=1 shows where."
+        )
         return INVALID
     return status if isinstance(status, int) else 0
 

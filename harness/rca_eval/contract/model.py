@@ -56,7 +56,7 @@ def sentence(error: ValidationError) -> str:
     problems = error.errors(include_url=False)
     first = problems[0]
     where = path(first["loc"])
-    more = f" ({len(problems) - 1} more problems follow it)" if len(problems) > 1 else ""
+    more = f"; {len(problems) - 1} more after it" if len(problems) > 1 else ""
     return f"{_finding(where, first)}{more}."
 
 

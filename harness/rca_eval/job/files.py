@@ -12,7 +12,8 @@ from rca_eval.contract import PREDICTIONS_LIMIT, ContractError, Reason
 def read_bytes(path: Path, *, what: str, limit: int, reason: Reason = Reason.FILE_UNREADABLE) -> bytes:
     """The bytes of a file that a person named (links are followed). Raises `ContractError` in one sentence."""
     try:
-        with path.open("rb") as file:
+        # Without NONBLOCK a pipe that nobody writes to would be waited for, for ever.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ContractError(reason, f"{what} {path} is not a regular file; name a file.")
             data = file.read(limit + 1)
@@ -53,11 +54,10 @@ def read_predictions(folder: Path) -> bytes:
             Reason.PREDICTIONS_INVALID,
             f"{path} cannot be read ({error.strerror}); it must be a regular file, not a link.",
         ) from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ContractError(Reason.PREDICTIONS_INVALID, f"{path} is not a regular file; write a plain file.")
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ContractError(
-                Reason.PREDICTIONS_INVALID, f"{path} is not a regular file; write a plain file."
-            )
         data = file.read(PREDICTIONS_LIMIT + 1)
     if len(data) > PREDICTIONS_LIMIT:
         raise ContractError(

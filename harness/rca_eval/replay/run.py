@@ -5,6 +5,7 @@ order -> scorecard. Any command that speaks protocol 1 can be the engine; it get
 """
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from rca_eval.contract import (
     shown,
 )
 from rca_eval.graph import EMBEDDED, open_store
+from rca_eval.job.commands import TERMINATION_LIMIT
 from rca_eval.job.control import run_known_bad
 from rca_eval.job.files import read_predictions
 from rca_eval.job.prepare import prepare
@@ -139,10 +141,22 @@ def _call(plan: Plan, env: dict[str, str], log: int, repeat: int, tail: Callable
     finally:
         _end(process)
     if status != 0:
+        _raise_named(Path(env["RCA_EVAL_TERMINATION_LOG"]))
         raise ContractError(
             Reason.ENGINE_FAILED,
             f"the engine ended with status {status} in repeat {repeat}: {tail() or 'it printed nothing'}",
         )
+
+
+def _raise_named(termination: Path) -> None:
+    """An engine that follows the Job's conventions has said itself what went wrong; its word is better than a
+    status.
+    """
+    try:
+        error = json.loads(termination.read_bytes()[:TERMINATION_LIMIT])["error"]
+        raise ContractError(Reason(error["reason"]), str(error["message"]))
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -7,6 +7,7 @@ from rca_eval.engine import LIVE_ACTIVATION
 
 DEFAULT_COMPONENT = LIVE_ACTIVATION
 BATCH = "none"
+MAX_KEY = 253
 
 
 def parse_modes(pairs: Sequence[str]) -> dict[str, str]:
@@ -25,8 +26,13 @@ def parse_modes(pairs: Sequence[str]) -> dict[str, str]:
 def variants(component: str, modes: dict[str, str]) -> tuple[Variant, ...]:
     """AllShadow, Without (the given modes, the component in Shadow) and With (the component Active).
 
-    For a batch run, component `none`: AllShadow, and Without with the given modes.
+    For a batch run, component `none`: AllShadow, and Without with the given modes. Raises
+    `ContractError(Usage)`.
     """
+    if not component or len(component) > MAX_KEY:
+        raise ContractError(
+            Reason.USAGE, f"--component is {shown(component)}; name a mode key, or `none` for a batch run."
+        )
     keys = dict.fromkeys([*modes, *([] if component == BATCH else [component])], "Shadow")
     without = {**keys, **modes} if component == BATCH else {**keys, **modes, component: "Shadow"}
     found = [Variant(name="AllShadow", modes=keys), Variant(name="Without", modes=without)]

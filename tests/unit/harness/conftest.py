@@ -1,10 +1,11 @@
 """A whole, valid scorecard to damage: nine incidents, two arms, three variants, a control that is caught."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from rca_eval.contract import (
     ArmResult,
@@ -26,6 +27,11 @@ from rca_eval.contract import (
     aggregate,
     nine,
 )
+from rca_eval.graph import GraphStore, open_store
+
+# Two shared cores: how long an example takes says nothing about the code.
+settings.register_profile("harness", deadline=None)
+settings.load_profile("harness")
 
 IDS = (
     "GT-01-login-break",
@@ -134,3 +140,10 @@ def make_baseline() -> Callable[..., Baseline]:
         return whole.model_copy(update=changes) if changes else whole
 
     return make
+
+
+@pytest.fixture(scope="session")
+def store() -> Iterator[GraphStore]:
+    """One real, embedded FalkorDB for all tests; every incident gets a clean graph in it."""
+    with open_store() as opened:
+        yield opened

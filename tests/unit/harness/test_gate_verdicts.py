@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rca_eval.contract import ContractError
@@ -180,6 +180,7 @@ def test_a_policy_with_an_unknown_key_or_a_wrong_value_is_refused_in_one_sentenc
     assert "\n" not in caught.value.message
 
 
+@settings(max_examples=40)
 @given(total=st.integers(1, 60), lost=st.integers(0, 60), drop=st.integers(0, 100))
 def test_the_accuracy_rule_is_the_exact_fraction_rule_for_every_count(
     make_scorecard, make_baseline, total, lost, drop

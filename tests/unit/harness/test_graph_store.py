@@ -1,0 +1,103 @@
+"""The store writes and deletes its own graphs only, starts every incident clean, and leaves nothing behind."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rca_eval.contract import ContractError, parse_ground_truth, sha256
+from rca_eval.data import ground_truth_bytes
+from rca_eval.graph import LIVE_KEY, PREFIX, graph_key, open_store
+from rca_eval.graph.keys import checked
+from rca_eval.job.prepare import cases
+
+
+@pytest.fixture(scope="module")
+def views():
+    data = ground_truth_bytes("graded")
+    return [case.view for case in cases(parse_ground_truth(data), sha256(data)) if case.arm == "LivePath"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        LIVE_KEY,
+        f"{LIVE_KEY}_evaluation",
+        f"{LIVE_KEY}_eval",
+        f"{PREFIX}:",
+        f"{PREFIX}:run",
+        f"{PREFIX}:run:Other",
+        f"{PREFIX}:a b:LivePath",
+        f"{PREFIX}:run:LivePath\n",
+        f" {PREFIX}:run:LivePath",
+        "",
+    ],
+)
+def test_the_live_graph_and_every_foreign_key_are_refused(store, views, key):
+    for touch in (lambda: store.drop(key), lambda: store.incident(key, views[0]).__enter__()):
+        with pytest.raises(ContractError) as caught:
+            touch()
+        assert caught.value.reason == "StoreKeyRefused"
+    assert store.keys() == []
+
+
+@given(st.text(max_size=20), st.text(max_size=12))
+def test_no_text_makes_a_key_outside_the_prefix(run, arm):
+    try:
+        key = graph_key(run, arm)
+    except ContractError:
+        return
+    assert key.startswith(f"{PREFIX}:")
+    assert checked(key) == key
+
+
+def test_a_graph_holds_one_incident_only_and_is_gone_afterwards(store, views):
+    key = graph_key("clean", "LivePath")
+    for view in views:
+        with store.incident(key, view) as graph:
+            assert {row.key for row in graph.candidates()} == {
+                service.key for service in view.topology.services
+            }
+            assert store.keys() == [key]
+    assert store.keys() == []
+
+
+def test_a_graph_is_dropped_when_the_work_fails(store, views):
+    with pytest.raises(RuntimeError), store.incident(graph_key("failing", "LivePath"), views[0]):
+        raise RuntimeError
+    assert store.keys() == []
+
+
+def test_rows_come_back_sorted_whatever_the_order_of_insertion(store, views):
+    view = views[4]
+    turned = view.topology.model_copy(
+        update={"services": view.topology.services[::-1], "calls": view.topology.calls[::-1]}
+    )
+    rows = []
+    for one in (view, view.model_copy(update={"topology": turned, "changes": view.changes[::-1]})):
+        with store.incident(graph_key("sorted", "LivePath"), one) as graph:
+            rows.append((graph.candidates(), graph.changes(["authelia"], 0, 2**40)))
+    assert rows[0] == rows[1]
+    assert [row.key for row in rows[0][0]] == sorted(row.key for row in rows[0][0])
+
+
+def test_text_of_others_does_not_become_part_of_a_query(store, views):
+    view = views[0]
+    nasty = "\"}) DETACH DELETE s //'`\\ $x"
+    changes = tuple(change.model_copy(update={"ref": nasty}) for change in view.changes)
+    alert = view.alert.model_copy(update={"name": nasty, "severity": nasty})
+    with store.incident(
+        graph_key("quoted", "LivePath"), view.model_copy(update={"changes": changes, "alert": alert})
+    ) as graph:
+        assert len(graph.candidates()) == 4
+        assert {row.ref for row in graph.changes(["archives-api"], 0, 2**40)} == {nasty}
+
+
+@pytest.mark.parametrize(
+    "where", ["falkor://127.0.0.1:1", "redis://user:secret@127.0.0.1:1", "http://x", "nonsense", ""]
+)
+def test_a_store_that_cannot_be_used_is_one_clear_sentence_without_the_password(where):
+    with pytest.raises(ContractError) as caught, open_store(where):
+        pass
+    assert caught.value.reason == "StoreUnavailable"
+    assert "\n" not in caught.value.message
+    assert "secret" not in caught.value.message

@@ -262,7 +262,8 @@ def _conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...]
     if isinstance(reading, Problem):
         return _end(snapshot, RunPhase.ERROR, reading.reason, reading.message, now)
     if not reading.stored:
-        return RunPlan(snapshot.run.status, (StoreScorecard(reading),), wake_at=now + timedelta(seconds=10))
+        # No watch tells of this ConfigMap: it is read back, and judged, in the next look.
+        return RunPlan(snapshot.run.status, (StoreScorecard(reading),), wake_at=now + timedelta(seconds=1))
     inputs = snapshot.run.status.inputs
     assert inputs is not None  # noqa: S101 - no Job without inputs
     card = reading.scorecard
@@ -283,6 +284,7 @@ def _conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...]
     delta = with_ - without if with_ is not None and without is not None else None
     figures = snapshot.run.status.evolve(
         checks=verdict.checks_of(result),
+        regression_of=verdict.blame_of(card, suite, result),
         scorecard=StoredScorecard(
             config_map_ref=reading.config_map,
             key=reading.key,

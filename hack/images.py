@@ -48,9 +48,9 @@ def build(image: Image) -> str:
 
 
 def load(cluster: str, images: Sequence[Image] = IMAGES) -> None:
-    """Build what changed, then bring all of it to the cluster's node."""
+    """Build what changed, say every image's digest, then bring all of it to the cluster's node."""
     for image in images:
-        build(image)
+        print(image.name, build(image), flush=True)
     for image in images:
         _cluster("image", "load", image.name, "--name", cluster)
 

@@ -86,6 +86,11 @@ class Preparation:
         lines = [line for line in self._text().splitlines() if line.strip()]
         return lines[-1].removeprefix("cluster: ")[:100] if lines else ""
 
+    def digest(self, image: str) -> str:
+        """The digest of an image that was built."""
+        lines = [line.split() for line in self._text().splitlines() if line.startswith(f"{image} ")]
+        return lines[-1][-1] if lines else "unknown"
+
     def stop(self) -> None:
         """End it with everything it started; a half-built cache heals itself the next time."""
         if self._process.poll() is None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from hack import images
 from hack.cluster.paths import DEFAULT_NAME
 from hack.demo import background, cluster, ending, replay, watch
 from hack.demo.shell import DemoError
@@ -52,7 +53,7 @@ def up(name: str, console: Console) -> int:
         _wait(console, preparation)
         demo = cluster.Cluster.of(name)
         cluster.forget_last_time(demo)
-        cluster.install(demo)
+        cluster.install(demo, preparation.digest(images.OPERATOR.name))
         before = cluster.apply_examples(demo)
         console.print(
             f"Installed after {time.monotonic() - began:.0f} s: chart, suites, {watch.GOOD}, {watch.BAD}."

@@ -91,7 +91,7 @@ def forget_last_time(cluster: Cluster) -> None:
     cluster.kubectl("delete", "configmap", MODES, "--ignore-not-found", what="removing the last demo")
 
 
-def install(cluster: Cluster) -> None:
+def install(cluster: Cluster, digest: str) -> None:
     """The chart, as anybody would install it. The digest makes a rebuilt image restart the operator."""
     cluster.kubectl("apply", "--filename=-", stdin=NAMESPACE_MANIFEST, what="making the namespace")
     operator, harness = images.OPERATOR.name.split(":"), images.HARNESS.name.split(":")
@@ -100,7 +100,7 @@ def install(cluster: Cluster) -> None:
         f"image.tag={operator[1]}",
         f"harness.image.repository={harness[0]}",
         f"harness.image.tag={harness[1]}",
-        f"podAnnotations.demo/image={images.build(images.OPERATOR)}",
+        f"podAnnotations.demo/image={digest}",
         "crds.keep=false",
     ]
     chosen = [f"--set-string={value}" if "demo/image" in value else f"--set={value}" for value in values]

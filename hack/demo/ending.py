@@ -12,12 +12,14 @@ from hack.demo.shell import DemoError
 from hack.demo.watch import BAD, GOOD, Row
 
 METRICS = (
-    "rca_component_info",
     "rca_component_mode",
+    "rca_eval_accuracy_ratio",
     "rca_gate_passed",
     "rca_promotions_total",
-    "rca_demotions_total",
+    "process_resident_memory_bytes",
 )
+# One series per state: the ones that are 1 tell it all.
+STATES = ("rca_component_mode",)
 SHOWN = 12
 
 
@@ -38,7 +40,8 @@ def _metrics(cluster: Cluster) -> list[str]:
     """Read through the API server's proxy, so that it works from outside the cluster."""
     path = f"/api/v1/namespaces/{NAMESPACE}/services/{RELEASE}-metrics:metrics/proxy/metrics"
     lines = cluster.kubectl("get", "--raw", path, what="reading the metrics").splitlines()
-    return [line for line in lines if line.startswith(METRICS) and not line.rstrip().endswith(" 0.0")]
+    wanted = [line for line in lines if line.startswith(METRICS)]
+    return [line for line in wanted if not (line.startswith(STATES) and line.endswith(" 0.0"))]
 
 
 def show(console: Console, cluster: Cluster, before: dict[str, str], seen: list[Row]) -> None:

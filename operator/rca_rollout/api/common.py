@@ -79,6 +79,13 @@ class Determinism(StrEnum):
     EXACT = "Exact"
 
 
+class Blame(StrEnum):
+    """What a failed gate can be pinned on."""
+
+    COMPONENT = "Component"
+    ENGINE = "Engine"
+
+
 class OnRegression(StrEnum):
     """What the guard does when an Active component regresses."""
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from rca_rollout.api.base import Model, Rule
-from rca_rollout.api.common import LocalRef, ObjectRef, RunPhase, Status, Trigger
+from rca_rollout.api.common import Blame, LocalRef, ObjectRef, RunPhase, Status, Trigger
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
 from rca_rollout.api.run_status import Check, RunInputs, StoredScorecard
 from rca_rollout.api.values import (
@@ -67,6 +67,8 @@ class EvalRunStatus(Status):
     accuracy: Figure | None = None
     delta: Figure | None = None
     mttr: Figure | None = None
+    regression_of: Blame | None = None
+    """Of a failed run: Component if it is worse with the component than without, else Engine."""
     baseline: Figure | None = None
     """AC@1 of the baseline, for display."""
 

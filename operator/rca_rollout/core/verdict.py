@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rca_eval.contract import Scorecard
+from rca_eval.contract import IncidentResult, Scorecard
 from rca_eval.gate import CheckResult, GateContext, GatePolicy, GateResult, evaluate
+from rca_rollout.api.common import Blame
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run_status import Check
 from rca_rollout.core.suites import SuiteFacts
@@ -56,6 +57,26 @@ def judge(
 def reason_of(result: GateResult) -> str:
     """A CamelCase word for the verdict."""
     return _REASONS.get(result.reason, result.reason)
+
+
+def blame_of(scorecard: Scorecard, suite: SuiteFacts, result: GateResult) -> Blame | None:
+    """What a failed gate is pinned on: the component only if With is worse than Without, which ran in the same Job."""
+    if result.verdict != "Failed":
+        return None
+    worse = any(check.result == "Failed" and check.against == "Without" for check in result.checks)
+    named = suite.spec.protected_incidents
+    kept = {(arm, row.id): row.hit for arm, row in _rows(scorecard, "With")}
+    lost = any(
+        row.hit and not kept.get((arm, row.id), False)
+        for arm, row in _rows(scorecard, "Without")
+        if (row.id in named if named is not None else row.protected or row.change_induced)
+    )
+    return Blame.COMPONENT if worse or lost else Blame.ENGINE
+
+
+def _rows(scorecard: Scorecard, variant: str) -> list[tuple[str, IncidentResult]]:
+    arms = scorecard.deterministic.arms_of(variant) or ()
+    return [(arm.arm, row) for arm in arms for row in arm.incidents]
 
 
 def checks_of(result: GateResult) -> tuple[Check, ...]:

@@ -41,6 +41,7 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
 
 
 def _advance(draft: Draft) -> None:
+    _settle_clocks(draft)
     target = draft.snapshot.target
     if isinstance(target, Problem):
         _pending(draft, target)
@@ -139,7 +140,10 @@ def _settle_foreign_writes(draft: Draft) -> None:
     """Writes that others made to the key: towards Shadow they are respected, towards Active they are looked into."""
     if draft.mode is EffectiveMode.SHADOW and draft.promotion:
         text = f"somebody else set {draft.key} to Shadow: it stays there until a new revision"
-        draft.demotion = Demotion(at=draft.now, cause=Reason.EXTERNAL, epoch=draft.epoch, message=text)
+        # It was about what governed: a revision that came since has not been judged by anybody.
+        judged = draft.promotion.revision == draft.spec.revision
+        epoch = draft.epoch if judged else draft.promotion.epoch
+        draft.demotion = Demotion(at=draft.now, cause=Reason.EXTERNAL, epoch=epoch, message=text)
         draft.promotion = None
         draft.announce(Reason.EXTERNAL, text, warning=True)
     elif draft.active and not draft.promotion:
@@ -150,26 +154,33 @@ def _settle_foreign_writes(draft: Draft) -> None:
         draft.announce(Reason.ADOPTED, text, warning=True)
 
 
-def _suspended(draft: Draft) -> bool:
-    """Suspension stops the clocks: what has passed of the period is kept, the pause is added to its end."""
+def _settle_clocks(draft: Draft) -> None:
+    """Suspension stops the clocks, whatever else may be wrong: what has passed of the period is kept, the pause is
+    added to its end."""
     since = draft.suspended_at
     if draft.spec.suspend:
         draft.suspended_at = since or draft.now
-        text = "Active, guard stopped" if draft.active else "nothing is evaluated or promoted"
-        if draft.phase is not ComponentPhase.SUSPENDED:
-            draft.announce(Reason.SUSPENDED, f"spec.suspend is true: {text}")
-        draft.phase = ComponentPhase.SUSPENDED
-        draft.ready(Reason.SUSPENDED, f"spec.suspend is true: {text}")
-        draft.in_sync()
-        return True
-    if since is not None:
-        draft.suspended_at = None
-        draft.phase = ComponentPhase.PENDING
-        if draft.observation and draft.observation.started_at:
-            started = draft.observation.started_at + (draft.now - since)
-            draft.observation = draft.observation.evolve(started_at=started)
-        draft.announce(Reason.RESUMED, f"spec.suspend was lifted after {short(draft.now - since)}")
-    return False
+        return
+    if since is None:
+        return
+    draft.suspended_at = None
+    draft.phase = ComponentPhase.PENDING
+    if draft.observation and draft.observation.started_at:
+        started = draft.observation.started_at + (draft.now - since)
+        draft.observation = draft.observation.evolve(started_at=started)
+    draft.announce(Reason.RESUMED, f"spec.suspend was lifted after {short(draft.now - since)}")
+
+
+def _suspended(draft: Draft) -> bool:
+    if not draft.spec.suspend:
+        return False
+    text = "Active, guard stopped" if draft.active else "nothing is evaluated or promoted"
+    if draft.phase is not ComponentPhase.SUSPENDED:
+        draft.announce(Reason.SUSPENDED, f"spec.suspend is true: {text}")
+    draft.phase = ComponentPhase.SUSPENDED
+    draft.ready(Reason.SUSPENDED, f"spec.suspend is true: {text}")
+    draft.in_sync()
+    return True
 
 
 def _blocked(draft: Draft) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from rca_rollout.api.common import ComponentPhase, ConditionType, RunPhase, Trigger, Verdict
+from rca_rollout.api.common import Blame, ComponentPhase, ConditionType, Mode, RunPhase, Trigger, Verdict
 from rca_rollout.api.component_status import EVIDENCE_LIMIT, CurrentRun, Evaluation, EvidenceRun
 from rca_rollout.api.meta import API_VERSION
 from rca_rollout.api.reasons import Reason
@@ -20,9 +20,13 @@ _VERDICTS = frozenset({RunPhase.PASSED, RunPhase.FAILED})
 
 
 def start(draft: Draft, trigger: Trigger) -> None:
-    """Names the next run in status; it is created once that name is stored, so a crash cannot make two of it."""
+    """Names the next run in status; it is created once that name is stored, so a crash cannot make two of it.
+
+    A name that a run has already is passed over: what was counted in a status that got lost would be taken for new.
+    """
     draft.runs_started += 1
-    name = names.run_name(draft.name, draft.epoch or "", draft.runs_started)
+    while (name := names.run_name(draft.name, draft.epoch or "", draft.runs_started)) in draft.snapshot.runs:
+        draft.runs_started += 1
     draft.current_run = CurrentRun(name=name, trigger=trigger, started_at=draft.now)
     _waiting(draft, draft.current_run, "")
     draft.wake_at(draft.now)
@@ -65,6 +69,22 @@ def not_before(draft: Draft) -> datetime | None:
     return due if due and due > draft.now else None
 
 
+def rest(draft: Draft, until: datetime) -> None:
+    """Shown while a component in Shadow waits for the next try."""
+    draft.wake_at(until)
+    _in_shadow(draft)
+    held_back(draft)
+
+
+def held_back(draft: Draft) -> None:
+    """Why a component in Shadow is not promoted: by its spec, or because its observation goes on."""
+    if draft.spec.mode is Mode.SHADOW:
+        reason, text = Reason.HELD, "spec.mode is Shadow: evaluated, and held back"
+    else:
+        reason, text = Reason.NOT_PROMOTED, "waits for the end of the observation"
+    draft.condition(ConditionType.PROMOTED, False, reason, text)
+
+
 def last_started(draft: Draft) -> datetime | None:
     """When the newest counted run was started."""
     return draft.evidence.runs[-1].started_at if draft.evidence.runs else None
@@ -88,6 +108,9 @@ def prune(draft: Draft) -> None:
 def _count(draft: Draft, current: CurrentRun, run: EvalRun) -> None:
     status = run.status
     passed = status.phase is RunPhase.PASSED
+    if not passed and draft.active and status.regression_of is Blame.ENGINE:
+        _engine_regressed(draft, run)
+        return
     verdict = Verdict.PASSED if passed else Verdict.FAILED
     message = status.message or str(verdict)
     entry = EvidenceRun(
@@ -123,6 +146,17 @@ def _count(draft: Draft, current: CurrentRun, run: EvalRun) -> None:
     draft.wake_at(draft.now)  # there is something to decide with the new count, at once
 
 
+def _engine_regressed(draft: Draft, run: EvalRun) -> None:
+    """Equally bad without the component: an alarm, and no reason to switch it. The next guard run looks again."""
+    text = f"not pinned on this component, it is as bad without it: {run.status.message or 'the gate failed'}"
+    draft.current_run = None
+    new = draft.retry is None or draft.retry.reason != Reason.ENGINE_REGRESSION
+    draft.wake_at(draft.back_off(Reason.ENGINE_REGRESSION, text))
+    if new:
+        draft.announce(Reason.ENGINE_REGRESSION, text, warning=True)
+    draft.condition(ConditionType.EVALUATED, False, Reason.ENGINE_REGRESSION, text)
+
+
 def _no_verdict(draft: Draft, current: CurrentRun, reason: str, message: str) -> None:
     """No data is never a pass, and never a regression either: the run is repeated, later each time."""
     draft.current_run = None
@@ -149,6 +183,8 @@ def _waiting(draft: Draft, current: CurrentRun, note: str) -> None:
         draft.announce(Reason.RUN_IN_PROGRESS, text)
     _in_shadow(draft)
     if not gating:
+        if not draft.active:
+            held_back(draft)
         return
     if draft.retry is None:
         text = f"{current.trigger} run {current.name}" + (f": {note}" if note else "")

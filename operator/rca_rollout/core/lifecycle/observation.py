@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from rca_rollout.api.common import ComponentPhase, ConditionType, Mode, Trigger, Verdict
-from rca_rollout.api.component_status import EvidenceRun, ObservationStatus
+from rca_rollout.api.common import ComponentPhase, ConditionType, Mode, Trigger
+from rca_rollout.api.component_status import ObservationStatus
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.clock import earliest, short, stamp
-from rca_rollout.core.lifecycle import evidence, promotion
+from rca_rollout.core.lifecycle import evidence, promotion, proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.target import TargetView
 
@@ -16,7 +16,7 @@ from rca_rollout.core.target import TargetView
 def advance(draft: Draft, target: TargetView) -> None:
     """The step of a component in Shadow that no run keeps waiting."""
     if later := evidence.not_before(draft):
-        draft.wake_at(later)
+        evidence.rest(draft, later)
         return
     if not draft.evidence.passing:
         evidence.start(draft, Trigger.GATE)
@@ -27,24 +27,17 @@ def advance(draft: Draft, target: TargetView) -> None:
     draft.phase = ComponentPhase.OBSERVING
     draft.ready(Reason.AS_EXPECTED, "in Shadow; the old path governs")
     draft.in_sync()
-    complete = draft.now >= end and passing >= wanted.min_passing_runs and _closed(draft, end)
+    complete = proof.enough(draft)
     if complete:
         text = f"{passing} passing runs over {wanted.period}, the last one started after its end"
         draft.condition(ConditionType.OBSERVED, True, Reason.OBSERVATION_COMPLETE, text)
     else:
         text = f"until {stamp(end)}, {passing} of at least {wanted.min_passing_runs} passing runs; then a closing run"
         draft.condition(ConditionType.OBSERVED, False, Reason.OBSERVATION_RUNNING, text)
-    if draft.spec.mode is Mode.SHADOW:
-        draft.condition(
-            ConditionType.PROMOTED, False, Reason.HELD, "spec.mode is Shadow: evaluated, and held back"
-        )
-    elif complete:
+    if complete and draft.spec.mode is Mode.ACTIVE:
         promotion.promote(draft, target)
         return
-    else:
-        draft.condition(
-            ConditionType.PROMOTED, False, Reason.NOT_PROMOTED, "waits for the end of the observation"
-        )
+    evidence.held_back(draft)
     _next_run(draft, end)
 
 
@@ -65,19 +58,6 @@ def _begin(draft: Draft) -> datetime:
         summary=f"{passing}/{wanted.min_passing_runs} runs, {short(wanted.period.delta)}",
     )
     return end
-
-
-def _closed(draft: Draft, end: datetime) -> bool:
-    return any(
-        run.verdict is Verdict.PASSED and run.started_at is not None and run.started_at >= end
-        for run in _counted(draft)
-    )
-
-
-def _counted(draft: Draft) -> tuple[EvidenceRun, ...]:
-    """The runs that count: the newest ones, as many as passed in the present context."""
-    passing = draft.evidence.passing
-    return draft.evidence.runs[-passing:] if passing else ()
 
 
 def _next_run(draft: Draft, end: datetime) -> None:

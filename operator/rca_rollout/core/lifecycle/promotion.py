@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from rca_rollout.api.common import ComponentPhase, ConditionType, EffectiveMode, Mode
-from rca_rollout.api.component_status import Demotion, Intent, Promotion
+from rca_rollout.api.common import ComponentPhase, ConditionType, EffectiveMode, Mode, Verdict
+from rca_rollout.api.component_status import Demotion, Evidence, Intent, Promotion
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.conditions import reason_of
+from rca_rollout.core.epoch import Sibling
+from rca_rollout.core.lifecycle import proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import WriteKey
 from rca_rollout.core.problem import Problem
@@ -22,9 +24,8 @@ def promote(draft: Draft, target: TargetView) -> None:
     if conflict := write_conflict(target, draft.config_map, draft.key, towards_active=True):
         _say_conflict(draft, conflict)
         return
-    other = next((s for s in draft.snapshot.siblings if s.promoting_since), None)
-    if other:
-        text = f"{other.name} is being promoted; one at a time per suite"
+    if others := _being_promoted(draft):
+        text = f"{others[0].name} is being promoted; one at a time per suite"
         draft.condition(ConditionType.PROMOTED, False, Reason.WAITING_FOR_TURN, text)
         draft.wake_at(draft.now + timedelta(seconds=5))
         return
@@ -49,14 +50,16 @@ def settle(draft: Draft, target: TargetView) -> bool:
     intent = draft.intent
     if intent is None:
         return False
-    if target.value == intent.value:
+    same = target.uid == intent.target_uid and intent.value == _value(draft, intent)
+    # Shadow is Shadow whoever wrote it; Active in an object that is not the one decided on was not our doing.
+    if target.value == intent.value and (same or not _towards_active(intent)):
         _record(draft, intent)
         return True
     void = (
-        draft.now >= intent.not_after
-        or target.uid != intent.target_uid
+        not same
+        or draft.now >= intent.not_after
         or target.value != intent.observed
-        or (intent.value == draft.spec.target.values.active and not _still_wanted(draft, intent))
+        or (_towards_active(intent) and not _still_wanted(draft, target, intent))
     )
     if void:
         draft.intent = None
@@ -67,20 +70,40 @@ def settle(draft: Draft, target: TargetView) -> bool:
     return True
 
 
-def _still_wanted(draft: Draft, intent: Intent) -> bool:
-    """A promotion that was decided on may have been overtaken by a person, by data or by another component."""
+def _towards_active(intent: Intent) -> bool:
+    return intent.cause == Reason.PROMOTED
+
+
+def _value(draft: Draft, intent: Intent) -> str:
+    """What the spec calls the mode that is intended, now."""
+    values = draft.spec.target.values
+    return values.active if _towards_active(intent) else values.shadow
+
+
+def _still_wanted(draft: Draft, target: TargetView, intent: Intent) -> bool:
+    """A promotion that was decided on may have been overtaken by a person, by data or by another component: every
+    condition is asked again, of the world as it is at the moment of the write."""
     first = all(
         s.promoting_since is None or (intent.issued_at, draft.name) <= (s.promoting_since, s.name)
-        for s in draft.snapshot.siblings
+        for s in _being_promoted(draft)
     )
     return (
         draft.spec.mode is Mode.ACTIVE
         and not draft.spec.suspend
-        and intent.epoch == draft.epoch
-        and draft.spec.revision == draft.revision
-        and not draft.evidence.failing
+        and proof.present(draft)
+        and proof.enough(draft)
         and first
+        and write_conflict(target, draft.config_map, draft.key, towards_active=True) is None
     )
+
+
+def _being_promoted(draft: Draft) -> list[Sibling]:
+    """Others of the suite with an intent that can still be carried out. One that is too old is void, wherever it stands."""
+    return [
+        s
+        for s in draft.snapshot.siblings
+        if s.promoting_since is not None and draft.now < s.promoting_since + INTENT_LIFE
+    ]
 
 
 def _intend(draft: Draft, target: TargetView, value: str, cause: str, message: str) -> None:
@@ -101,7 +124,7 @@ def _record(draft: Draft, intent: Intent) -> None:
     """The key reads as intended: the step is over."""
     draft.intent = None
     draft.wake_at(draft.now)
-    if intent.value == draft.spec.target.values.active:
+    if _towards_active(intent):
         draft.mode = EffectiveMode.ACTIVE
         _record_promotion(draft, intent)
     else:
@@ -138,8 +161,12 @@ def _record_demotion(draft: Draft, intent: Intent) -> None:
     draft.promotion = None
     regressed = intent.cause == Reason.GUARD_FAILED
     if not regressed:
-        # A person or a new revision asked for it: whatever comes next is shown anew.
+        # A person or a new revision asked for it: whatever comes next is shown anew. What failed stays on record:
+        # in this epoch it still blocks.
+        failed = tuple(run for run in draft.evidence.runs if run.verdict is Verdict.FAILED)
+        failing = draft.evidence.failing
         draft.restart()
+        draft.evidence = Evidence(failing=failing, runs=failed)
     draft.phase = ComponentPhase.BLOCKED if regressed else ComponentPhase.EVALUATING
     draft.condition(ConditionType.PROMOTED, False, intent.cause, text)
     draft.announce(

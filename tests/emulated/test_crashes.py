@@ -1,0 +1,129 @@
+"""Killed at any write, before it arrives or before its answer does: a new process goes on to the same end."""
+
+from collections.abc import Callable
+
+import pytest
+from rca_testing.emulator.lab import KEY, Lab
+from rca_testing.emulator.server import Call, Fault, wait
+
+pytestmark = pytest.mark.emulated
+
+# Two runs in a second or so: every kind of write occurs, few of them twice.
+SHORT = {"period": "0s", "interval": "1s", "minPassingRuns": 2}
+WRITES = 45  # more than there are: what does not occur is skipped below, and the last one is asked for
+IN_SAMPLES = 9
+
+
+async def _to_the_end(lab: Lab, fault: Fault) -> None:
+    """Starts, is killed where the fault says, starts again, and arrives."""
+    first = lab.start()
+    await lab.until(lambda: fault.hits or lab.status().get("phase") == "Active")
+    await lab.kill(first)
+    lab.start()
+    await lab.phase("Active")
+    await lab.quiet(15)
+
+
+def _same_end(lab: Lab) -> None:
+    assert lab.get("configmaps", "modes")["data"] == {KEY: "Active", "Unrelated.Mode": "Active"}
+    assert [call.body[-1]["value"] for call in lab.key_writes()] == ["Active"], "one promotion, one write"
+    numbers = [name.rpartition("-")[2] for name in _made(lab, "evalruns")]
+    assert sorted(numbers) == [str(n + 1) for n in range(len(numbers))], "one EvalRun for each number"
+    assert lab.status()["runsStarted"] == len(numbers)
+    for run in lab.list("evalruns"):
+        jobs = [job for job in _made(lab, "jobs") if job.startswith(run["metadata"]["name"] + "-")]
+        assert len(jobs) == run["status"]["attempts"] == 1, "one Job for each attempt"
+        assert run["status"]["phase"] == "Passed"
+    names = [event["metadata"]["name"] for event in lab.list("events")]
+    assert len(names) == len(set(names))
+    told = [event["reason"] for event in lab.events("RcaComponent")]
+    assert told.count("Promoted") == told.count("Promoting") == told.count("ObservationStarted") == 1, told
+
+
+def _made(lab: Lab, plural: str) -> list[str]:
+    return [call.body["metadata"]["name"] for call in lab.writes("create", plural)]
+
+
+@pytest.mark.parametrize("sample", range(IN_SAMPLES))
+async def test_killed_right_after_any_write(sample: int, make_lab: Callable[[], Lab]) -> None:
+    """The write is carried out, its answer never arrives."""
+    for number in range(sample, WRITES, IN_SAMPLES):
+        async with make_lab() as lab:
+            seen = iter(range(WRITES))
+            fault = Fault(lambda call, n=number, seen=seen: call.writes and next(seen, -1) == n, lab.server.kill, late=True)
+            lab.server.faults.append(fault)
+            lab.everything(observation=SHORT)
+            await _to_the_end(lab, fault)
+            _same_end(lab)
+            if not fault.hits:
+                break
+
+
+@pytest.mark.parametrize(
+    ("verb", "plural"),
+    [
+        ("create", "evalruns"),
+        ("create", "jobs"),
+        ("create", "configmaps"),
+        ("patch", "jobs"),
+        ("patch", "configmaps"),
+        ("replace", "evalruns"),
+        ("replace", "rcacomponents"),
+    ],
+)
+async def test_killed_right_before_a_write(lab: Lab, verb: str, plural: str) -> None:
+    """Decided on, and never arrived."""
+    fault = Fault(lambda call: (call.verb, call.plural) == (verb, plural), lab.server.kill)
+    lab.server.faults.append(fault)
+    lab.everything(observation=SHORT)
+    await _to_the_end(lab, fault)
+    assert fault.hits
+    _same_end(lab)
+
+
+async def test_killed_after_every_single_write(lab: Lab) -> None:
+    """No process of this operator ever lives to see the answer to its first write, except to Events."""
+
+    def every(call: Call) -> bool:
+        return call.writes and call.plural != "events"
+
+    fault = Fault(every, lab.server.kill, late=True, times=1000)
+    lab.server.faults.append(fault)
+    lab.everything(observation=SHORT)
+    for _ in range(60):
+        hits = fault.hits
+        token = lab.start()
+        await lab.until(lambda hits=hits: fault.hits > hits or lab.status().get("phase") == "Active")
+        await lab.kill(token)
+        if lab.status().get("phase") == "Active":
+            break
+    lab.server.faults.clear()
+    lab.start()
+    await lab.quiet(15)
+    _same_end(lab)
+
+
+async def test_a_job_that_ends_while_no_operator_runs_is_judged_afterwards(lab: Lab) -> None:
+    lab.on_job = lambda lab, job: None
+    lab.everything(observation=SHORT)
+    first = lab.start()
+    [job] = await lab.until(lambda: lab.list("jobs"))
+    await lab.kill(first)
+    lab.kubelet.succeed(job)
+    lab.on_job = lambda lab, job: lab.kubelet.succeed(job)
+    lab.start()
+    await lab.phase("Active")
+    _same_end(lab)
+
+
+async def test_a_stop_in_the_middle_finishes_its_write_and_ends_well(lab: Lab) -> None:
+    """SIGTERM: the write under way gets its answer, nothing new is begun, and it does not take long."""
+    lab.everything(observation=SHORT)
+    reached = Fault(lambda call: (call.verb, call.plural) == ("create", "jobs"), wait(2))
+    lab.server.faults.append(reached)
+    token = lab.start()
+    await lab.until(lambda: reached.hits)
+    before = len(lab.server.writes())
+    await lab.stop(token)
+    assert len(lab.list("jobs")) == 1
+    assert len(lab.server.writes()) <= before + 1

@@ -38,6 +38,15 @@ def set_condition(
     return tuple(new if c.type == kind else c for c in conditions)
 
 
+def keep_times(old: Sequence[Condition], new: Sequence[Condition]) -> Conditions:
+    """`new` with the transition times of `old` wherever the status is the same: a step may set one condition twice,
+    and what counts is whether it differs from what stood before the step."""
+    times = {(c.type, c.status): c.last_transition_time for c in old}
+    return tuple(
+        c.evolve(last_transition_time=times.get((c.type, c.status), c.last_transition_time)) for c in new
+    )
+
+
 def drop_conditions(conditions: Sequence[Condition], *kinds: ConditionType) -> Conditions:
     """Abnormal-true conditions (Reconciling, Stalled) are absent when there is nothing abnormal (kstatus)."""
     return tuple(c for c in conditions if c.type not in kinds)

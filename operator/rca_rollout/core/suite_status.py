@@ -7,7 +7,7 @@ from datetime import datetime
 from rca_rollout.api.common import ConditionType
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.suite import BaselineStatus, DatasetStatus, EvalSuite, EvalSuiteStatus
-from rca_rollout.core.conditions import drop_conditions, set_condition
+from rca_rollout.core.conditions import drop_conditions, keep_times, set_condition
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.verdict import figure
@@ -20,14 +20,13 @@ def suite_status(suite: EvalSuite, facts: SuiteFacts | Problem, now: datetime) -
     if isinstance(facts, Problem):
         kind = ConditionType.STALLED if facts.stalled else ConditionType.RECONCILING
         conditions = drop_conditions(conditions, ConditionType.STALLED, ConditionType.RECONCILING)
-        previous = suite.status.condition(kind)
-        if previous:
-            conditions = (*conditions, previous)
         for name, value in ((ConditionType.READY, False), (kind, True)):
             conditions = set_condition(
                 conditions, name, value, facts.reason, facts.message, generation=generation, now=now
             )
-        return suite.status.evolve(observed_generation=generation, conditions=conditions)
+        return suite.status.evolve(
+            observed_generation=generation, conditions=keep_times(suite.status.conditions, conditions)
+        )
     incidents = facts.dataset.incidents
     classes = len({incident.fault_class for incident in incidents})
     text = f"{len(incidents)} incidents of {classes} fault classes"

@@ -16,7 +16,7 @@ from rca_rollout.api.component_status import (
     Transition,
 )
 from rca_rollout.core.clock import earliest
-from rca_rollout.core.conditions import drop_conditions, set_condition
+from rca_rollout.core.conditions import drop_conditions, keep_times, set_condition
 from rca_rollout.core.lifecycle.snapshot import Action, Plan, Snapshot
 from rca_rollout.core.problem import Problem
 
@@ -126,7 +126,7 @@ class Draft:
     def plan(self) -> Plan:
         status = RcaComponentStatus(
             observed_generation=self.component.metadata.generation,
-            conditions=self.conditions,
+            conditions=keep_times(self.old.conditions, self.conditions),
             phase=self.phase,
             mode=self.mode,
             revision=self.revision,

@@ -7,8 +7,10 @@ missing answers are misses in the denominator.
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Literal
 
-METRIC_NAMES = ("AC@1", "AC@3", "AC@5", "Avg@5", "MRR")
+MetricName = Literal["AC@1", "AC@3", "AC@5", "Avg@5", "MRR"]
+METRIC_NAMES: tuple[MetricName, ...] = ("AC@1", "AC@3", "AC@5", "Avg@5", "MRR")
 
 
 def pessimistic_order(candidates: Sequence[tuple[str, str | None]], expected: Iterable[str]) -> list[str]:
@@ -52,7 +54,7 @@ def median(values: Sequence[Fraction]) -> Fraction:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def aggregate(answers: Sequence[tuple[Sequence[str], Sequence[str]]]) -> dict[str, Fraction]:
+def aggregate(answers: Sequence[tuple[Sequence[str], Sequence[str]]]) -> dict[MetricName, Fraction]:
     """AC@1, AC@3, AC@5, Avg@5 = mean of AC@1..AC@5, and MRR over `(order, expected)` pairs; an empty order is
     a miss.
     """

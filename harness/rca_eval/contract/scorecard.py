@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 from rca_eval.contract.canonical import digest
 from rca_eval.contract.errors import Reason
 from rca_eval.contract.groundtruth import FaultClass, IncidentId
-from rca_eval.contract.metrics import aggregate, pessimistic_order, pessimistic_rank
+from rca_eval.contract.metrics import MetricName, aggregate, pessimistic_order, pessimistic_rank
 from rca_eval.contract.model import MIB, Bool, Int, Model, Name, ServiceKey, Sha256
 from rca_eval.contract.numbers import Figure
 from rca_eval.contract.protocol import Arm, Engine, Mode, VariantName
@@ -21,7 +21,6 @@ from rca_eval.contract.protocol import Arm, Engine, Mode, VariantName
 SCORECARD_LIMIT = 16 * MIB
 
 Status = Literal["Ranked", "Error", "Timeout", "Missing"]
-MetricName = Literal["AC@1", "AC@3", "AC@5", "Avg@5", "MRR"]
 Rank = Annotated[Int, Field(ge=1)]
 
 
@@ -83,7 +82,7 @@ class ArmResult(Model):
     incidents: tuple[IncidentResult, ...]
     metrics: dict[MetricName, Figure]
 
-    def recomputed(self) -> dict[str, Fraction]:
+    def recomputed(self) -> dict[MetricName, Fraction]:
         """The metrics again, from the rows. Raises `ValueError` for an arm without incidents."""
         return aggregate([(result.order(), result.expected) for result in self.incidents])
 
@@ -100,6 +99,8 @@ class VariantResult(Model):
     def _either(self) -> Self:
         if self.same_as is not None and self.arms:
             raise ValueError("a variant that is sameAs another has no arms of its own")
+        if len({arm.arm for arm in self.arms}) != len(self.arms):
+            raise ValueError("each arm may occur once")
         return self
 
 

@@ -5,12 +5,13 @@ No data is never a pass: what is missing, empty, partial, stale or not finite en
 measurement stands, but does not allow a decision) or Error (the measurement itself is broken).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
 from rca_eval.contract.numbers import display, exact, is_finite, nine
-from rca_eval.contract.scorecard import ArmResult, IncidentResult
+from rca_eval.contract.scorecard import IncidentResult
+from rca_eval.gate.figures import all_arms, figures
 from rca_eval.gate.result import CheckResult, clipped
 from rca_eval.gate.subject import Subject, accuracy
 
@@ -58,7 +59,7 @@ def incident_set_mismatch(s: Subject) -> str | None:
                     f"the incidents or labels of {variant}/{arm} are not those of the baseline; measure "
                     "both on one dataset"
                 )
-    for arm_result in _all_arms(s):
+    for arm_result in all_arms(s):
         ids = [result.id for result in arm_result.incidents]
         if len(set(ids)) != len(ids) or not set(ids) <= set(dataset.incidents):
             return (
@@ -93,12 +94,17 @@ def protected_unknown(s: Subject) -> str | None:
 
 
 def variant_missing(s: Subject) -> str | None:
-    missing = [name for name in s.needed_variants if s.scorecard.deterministic.arms_of(name) is None]
-    return (
-        f"the scorecard has no variant {missing[0]}; run all of {', '.join(s.needed_variants)}"
-        if missing
-        else None
-    )
+    """A variant counts as there only if it ran under the modes that its name promises."""
+    modes = {variant.name: variant.modes for variant in s.scorecard.deterministic.variants}
+    for name in s.needed_variants:
+        if name not in modes:
+            return f"the scorecard has no variant {name}; run all of {', '.join(s.needed_variants)}"
+    active = sorted(key for key, value in modes["AllShadow"].items() if value == "Active")
+    if active:
+        return f"AllShadow ran with {active[0]} Active, so it does not show what Shadow does; run it again"
+    if s.context.component and modes["With"] == modes["Without"]:
+        return "With ran under the modes of Without, so the component was never switched on; run it again"
+    return None
 
 
 def arm_missing(s: Subject) -> str | None:
@@ -130,7 +136,7 @@ def repeats_differ(s: Subject) -> str | None:
 def aggregate_mismatch(s: Subject) -> str | None:
     if non_finite(s) is not None:
         return None
-    for arm in _all_arms(s):
+    for arm in all_arms(s):
         for result in arm.incidents:
             if result.rank != result.true_rank():
                 return (
@@ -140,8 +146,12 @@ def aggregate_mismatch(s: Subject) -> str | None:
         if not arm.incidents:
             continue
         for name, value in arm.recomputed().items():
-            if arm.metrics.get(name) != nine(value):  # type: ignore[call-overload]  # names come from the same table
-                return f"{arm.arm} claims {name} {arm.metrics.get(name)}, its rows give {nine(value)}"  # type: ignore[call-overload]
+            if arm.metrics.get(name) != nine(value):
+                return f"{arm.arm} claims {name} {arm.metrics.get(name)}, its rows give {nine(value)}"
+    repeats = s.scorecard.measured.repeats
+    for times in s.scorecard.measured.seconds:
+        if len(times.values) != repeats.count:
+            return f"{times.incident} has {len(times.values)} times for {repeats.count} repeats"
     for row in s.scorecard.measured.mttr_seconds:
         found = s.seconds(row.variant, row.arm)
         if row.value != (None if found is None else nine(found)):
@@ -153,7 +163,7 @@ def aggregate_mismatch(s: Subject) -> str | None:
 
 
 def non_finite(s: Subject) -> str | None:
-    for where, figure in _figures(s):
+    for where, figure in figures(s):
         if not is_finite(figure):
             return f"{where} is {figure}; a figure must be a finite number"
     return None
@@ -257,31 +267,3 @@ def _labels(result: IncidentResult) -> tuple[object, ...]:
 
 def _at(values: tuple[str | None, ...], index: int) -> str | None:
     return values[index] if index < len(values) else None
-
-
-def _all_arms(s: Subject) -> Iterator[ArmResult]:
-    for variant in s.scorecard.deterministic.variants:
-        yield from variant.arms
-    if s.scorecard.deterministic.control:
-        yield from s.scorecard.deterministic.control.arms
-    if s.baseline:
-        yield from s.baseline.arms
-
-
-def _figures(s: Subject) -> Iterator[tuple[str, str]]:
-    for arm in _all_arms(s):
-        yield from ((f"{arm.arm} {name}", value) for name, value in arm.metrics.items())
-        for result in arm.incidents:
-            for row in result.candidates:
-                figures = [row.score, *(row.terms or {}).values()]
-                yield from ((f"a score of {result.id}", value) for value in figures if value is not None)
-    measured = s.scorecard.measured
-    yield from (("MTTR", row.value) for row in measured.mttr_seconds if row.value is not None)
-    yield from (
-        (f"a time of {row.incident}", v) for row in measured.seconds for v in row.values if v is not None
-    )
-    yield from (("a total time", value) for value in measured.total_seconds)
-    if s.baseline:
-        yield from (
-            ("the baseline's MTTR", row.value) for row in s.baseline.mttr_seconds if row.value is not None
-        )

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from rca_eval.contract import (
     ARMS,
-    Arm,
     ArmResult,
     ContractError,
     Control,
@@ -19,29 +18,20 @@ from rca_eval.contract import (
     GroundTruth,
     Incident,
     IncidentResult,
-    Measured,
-    MttrRow,
     Prediction,
     Predictions,
     RankedEntity,
     Reason,
-    Repeats,
     Scorecard,
     ScoredCandidate,
-    SecondsRow,
     Variant,
     VariantResult,
-    WouldBeRow,
     aggregate,
-    canonical,
     nine,
     shown,
 )
-from rca_eval.contract.metrics import mean, median
+from rca_eval.job.measuring import Key, measured
 from rca_eval.job.prepare import Case, cases, distinct
-
-Key = tuple[str, str, str]
-MAX_DIFFERENCES = 20
 
 
 def score(
@@ -90,7 +80,7 @@ def score(
     return Scorecard(
         provenance="Scored",
         deterministic=deterministic,
-        measured=_measured(work, unique, answers, by_key, results),
+        measured=measured(work, unique, answers, by_key, results),
     )
 
 
@@ -177,87 +167,3 @@ def _by_key(repeat: Predictions, asked: set[Key], number: int) -> dict[Key, Pred
 
 def _keys(case: Case, unique: Sequence[Variant]) -> list[Key]:
     return [(variant.name, case.arm, case.case) for variant in unique]
-
-
-def _measured(
-    work: Sequence[Case],
-    unique: Sequence[Variant],
-    answers: Sequence[Predictions],
-    by_key: Sequence[Mapping[Key, Prediction]],
-    results: Sequence[Mapping[Key, IncidentResult]],
-) -> Measured:
-    seconds = [
-        SecondsRow(
-            variant=variant.name,
-            arm=case.arm,
-            incident=case.incident.id,
-            values=tuple(_seconds(repeat.get((variant.name, case.arm, case.case))) for repeat in by_key),
-        )
-        for variant in unique
-        for case in work
-    ]
-    would_be = [
-        WouldBeRow(variant=variant.name, arm=case.arm, incident=case.incident.id, entities=answer.would_be)
-        for variant in unique
-        for case in work
-        if (answer := by_key[0].get((variant.name, case.arm, case.case))) and answer.would_be is not None
-    ]
-    differences = _differences(work, unique, answers, by_key, results)
-    arms: list[Arm] = [arm for arm in ARMS if any(case.arm == arm for case in work)]
-    return Measured(
-        engine=answers[0].engine,
-        mttr_seconds=tuple(
-            MttrRow(
-                variant=variant.name,
-                arm=arm,
-                value=_mttr([r for r in seconds if (r.variant, r.arm) == (variant.name, arm)]),
-            )
-            for variant in unique
-            for arm in arms
-        ),
-        seconds=tuple(seconds),
-        repeats=Repeats(
-            count=len(answers), identical=not differences, differences=tuple(differences[:MAX_DIFFERENCES])
-        ),
-        total_seconds=tuple(
-            nine(sum((Fraction(a.seconds) for a in repeat.predictions), Fraction(0))) for repeat in answers
-        ),
-        would_be=tuple(would_be),
-    )
-
-
-def _seconds(answer: Prediction | None) -> str | None:
-    return None if answer is None else nine(Fraction(answer.seconds))
-
-
-def _mttr(rows: Sequence[SecondsRow]) -> str | None:
-    """Mean over incidents of the median over repeats; null if any time is unknown: leaving out the lost would
-    flatter.
-    """
-    if any(value is None for row in rows for value in row.values):
-        return None
-    return nine(
-        mean([median([Fraction(value) for value in row.values if value is not None]) for row in rows])
-    )
-
-
-def _differences(
-    work: Sequence[Case],
-    unique: Sequence[Variant],
-    answers: Sequence[Predictions],
-    by_key: Sequence[Mapping[Key, Prediction]],
-    results: Sequence[Mapping[Key, IncidentResult]],
-) -> list[str]:
-    found = []
-    for number in range(1, len(answers)):
-        if answers[number].engine != answers[0].engine:
-            found.append(f"repeat {number + 1} was answered by another engine or version")
-        for case in work:
-            for key in _keys(case, unique):
-                first, other = by_key[0].get(key), by_key[number].get(key)
-                same = canonical(results[0][key]) == canonical(results[number][key])
-                if not same or (first and first.would_be) != (other and other.would_be):
-                    found.append(
-                        f"{key[0]}/{key[1]}/{case.incident.id} differs between repeat 1 and {number + 1}"
-                    )
-    return found

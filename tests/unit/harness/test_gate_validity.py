@@ -91,7 +91,26 @@ def live(change):
     return lambda card: with_live(card, change)
 
 
+def with_modes(name, mode):
+    def change(card):
+        variants = tuple(
+            v.model_copy(update={"modes": {"K.Mode": mode}}) if v.name == name else v
+            for v in card.deterministic.variants
+        )
+        return with_deterministic(card, variants=variants)
+
+    return change
+
+
+def one_time_short(card):
+    first, *rest = card.measured.seconds
+    return with_measured(card, seconds=(first.model_copy(update={"values": first.values[:1]}), *rest))
+
+
 DAMAGE = {
+    "With was never switched on": (with_modes("With", "Shadow"), "VariantMissing"),
+    "AllShadow had something Active in it": (with_modes("AllShadow", "Active"), "VariantMissing"),
+    "a time of one repeat is missing": (one_time_short, "AggregateMismatch"),
     "the baseline is of another dataset": (other_dataset, "DatasetMismatch"),
     "an incident is missing from the candidate": (live(drop_last), "IncidentSetMismatch"),
     "a label was changed": (live(first_incident(change_induced=True)), "IncidentSetMismatch"),

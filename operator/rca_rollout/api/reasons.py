@@ -158,6 +158,7 @@ class Reason(StrEnum):
     JOB_CREATED = "JobCreated", "The Job was made."
     JOB_REFUSED = "JobRefused", "The API server refused the Job; the message says why."
     JOB_CONFLICT = "JobConflict", "A Job of that name exists and is not ours."
+    RUN_REFUSED = "RunRefused", "The API server refused the EvalRun; the message says why."
     RUN_LOST = "RunLost", "The EvalRun was deleted or replaced before it ended; another one is made."
     POD_FAILED = "PodFailed", "The Pod failed for a reason of its own; the message names it."
     JOB_LOST = "JobLost", "The Job or its Pod vanished before the result was read."
@@ -192,6 +193,10 @@ class Reason(StrEnum):
     SCORECARD_INVALID = "ScorecardInvalid", "The scorecard does not follow its schema."
     DIGEST_MISMATCH = "DigestMismatch", "The scorecard's digest is not the one the container reported."
     LOG_UNAVAILABLE = "LogUnavailable", "The container's log cannot be read."
+    SCORECARD_REFUSED = (
+        "ScorecardRefused",
+        "The API server refused the ConfigMap for the scorecard; the message says why.",
+    )
     SCORECARD_CONFLICT = (
         "ScorecardConflict",
         "The ConfigMap for the scorecard exists and holds something else.",

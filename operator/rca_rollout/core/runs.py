@@ -142,10 +142,23 @@ def decide_run(snapshot: RunSnapshot, now: datetime) -> RunPlan:
     return _watch(snapshot, snapshot.suite, now)
 
 
-def job_refused(snapshot: RunSnapshot, message: str, now: datetime) -> RunPlan:
-    """The API server did not take the Job (quota, admission, Pod security): named, and tried again later."""
-    text = f"the Job was refused: {message}"
-    return _end(snapshot, RunPhase.ERROR, Reason.JOB_REFUSED, text, now.replace(microsecond=0))
+def refused(snapshot: RunSnapshot, action: RunAction, message: str, now: datetime) -> RunPlan | None:
+    """The API server did not take it (quota, admission, Pod security): named, and tried again later.
+
+    None where nothing follows from it: a verdict stands, whether or not its Job may be tidied away.
+    """
+    match action:
+        case CreateJob():
+            reason, what = Reason.JOB_REFUSED, "the Job"
+        case StoreScorecard(reading=reading):
+            reason, what = Reason.SCORECARD_REFUSED, f"ConfigMap {reading.config_map} for the scorecard"
+        case _:
+            return None
+    text = (
+        f"the API server refused {what}: {message}; change what refuses it (a quota, an admission policy, "
+        "the operator's rights); the evaluation is tried again"
+    )
+    return _end(snapshot, RunPhase.ERROR, reason, text, now.replace(microsecond=0))
 
 
 def _overtaken(snapshot: RunSnapshot) -> str | None:

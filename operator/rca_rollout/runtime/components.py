@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,10 +16,11 @@ from rca_rollout.api.run import EvalRun
 from rca_rollout.core.epoch import Sibling
 from rca_rollout.core.lifecycle.decide import decide
 from rca_rollout.core.lifecycle.invalid import invalid_status
+from rca_rollout.core.lifecycle.refusal import Refusal, show_refusal
 from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun, Plan, Snapshot, WriteKey
 from rca_rollout.core.target import view_target
 from rca_rollout.kube.client import REQUEST_TIMEOUT
-from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError
+from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError, RefusedError
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
 from rca_rollout.runtime.cache import Body
 from rca_rollout.runtime.events import emit
@@ -32,11 +34,13 @@ _RECENT = timedelta(minutes=5)
 
 
 class ComponentReconciler:
-    """Holds nothing but which components this process has already seen (to tell a lost Event again, once)."""
+    """Holds nothing that matters: which components this process has already seen (to tell a lost Event again, once),
+    and what the API server refused last (to keep it in sight until it is done or not wanted any more)."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._seen: set[str] = set()
+        self._refused: dict[str, Refusal] = {}
 
     async def reconcile(self, key: Key) -> datetime | None:
         """One step. The moment to look again, or None. Raises `KubeError` when the step could not be taken."""
@@ -54,8 +58,22 @@ class ComponentReconciler:
             await self._save(body, old, invalid_status(component, RcaComponentStatus, now))
             return None
         plan = decide(await self._observe(component), now)
-        changed = await self._save(body, component.status, plan.status)
-        return await self._apply(key, plan, now, changed=changed)
+        changed = await self._save(body, component.status, self._shown(component, plan, now))
+        try:
+            return await self._apply(key, component, plan, now, changed=changed)
+        except RefusedError:
+            await self._save(body, component.status, self._shown(component, plan, now))
+            raise
+
+    def _shown(self, component: RcaComponent, plan: Plan, now: datetime) -> RcaComponentStatus:
+        """The status as decided on, with what is still refused in it."""
+        refusal = self._refused.get(component.metadata.uid)
+        if refusal is None:
+            return plan.status
+        if not refusal.wanted(plan.status):
+            del self._refused[component.metadata.uid]
+            return plan.status
+        return show_refusal(component, plan.status, refusal, now)
 
     async def _observe(self, component: RcaComponent) -> Snapshot:
         world, spec = self._world, component.spec
@@ -118,26 +136,38 @@ class ComponentReconciler:
             counter.labels(raw["metadata"]["namespace"], raw["metadata"]["name"], cause).inc()
         return written
 
-    async def _apply(self, key: Key, plan: Plan, now: datetime, *, changed: bool) -> datetime | None:
-        world = self._world
+    async def _apply(
+        self, key: Key, component: RcaComponent, plan: Plan, now: datetime, *, changed: bool
+    ) -> datetime | None:
+        world, uid = self._world, component.metadata.uid
         wake = plan.wake_at
         for action in plan.actions:
-            match action:
-                case CreateRun():
-                    try:
-                        await world.kube.create(RUNS, key.namespace, dict(action.body))
-                    except AlreadyExistsError:
-                        # Ours from before a crash, or somebody's: the next look at it tells by its owner.
-                        wake = now + timedelta(seconds=2)
-                case DeleteRun():
-                    try:
-                        await world.kube.delete(RUNS, key.namespace, action.name, uid=action.uid)
-                    except (NotFoundError, ConflictError):
-                        continue
-                case WriteKey():
-                    wake = await self._write(key, action)
+            try:
+                match action:
+                    case CreateRun():
+                        wake = await self._create(key, action, now) or wake
+                    case DeleteRun():
+                        with contextlib.suppress(NotFoundError, ConflictError):
+                            await world.kube.delete(RUNS, key.namespace, action.name, uid=action.uid)
+                    case WriteKey():
+                        wake = await self._write(key, action)
+            except RefusedError as problem:
+                if not isinstance(action, DeleteRun):
+                    reason = Reason.WRITE_FAILED if isinstance(action, WriteKey) else Reason.RUN_REFUSED
+                    self._refused[uid] = Refusal(reason, problem.message)
+                raise
+            if not isinstance(action, DeleteRun):
+                self._refused.pop(uid, None)
         # A change of status may have planned an action for the next look: look at once, the watch may be slower.
         return now if changed and plan.wake_at == now.replace(microsecond=0) else wake
+
+    async def _create(self, key: Key, action: CreateRun, now: datetime) -> datetime | None:
+        try:
+            await self._world.kube.create(RUNS, key.namespace, dict(action.body))
+        except AlreadyExistsError:
+            # Ours from before a crash, or somebody's: the next look at it tells by its owner.
+            return now + timedelta(seconds=2)
+        return None
 
     async def _write(self, key: Key, action: WriteKey) -> datetime:
         """The compare-and-set, unless its answer could come after the intent's end."""

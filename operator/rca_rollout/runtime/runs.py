@@ -31,8 +31,8 @@ from rca_rollout.core.runs import (
     RunSnapshot,
     StoreScorecard,
     decide_run,
-    job_refused,
     outcome_of,
+    refused,
 )
 from rca_rollout.kube.errors import (
     AlreadyExistsError,
@@ -76,12 +76,15 @@ class RunReconciler:
         snapshot = await self._observe(run, now)
         plan = decide_run(snapshot, now)
         wake = await self._save(body, run, plan, now)
-        try:
-            for action in plan.actions:
+        for action in plan.actions:
+            try:
                 await self._act(key, run, action)
-        except RefusedError as refused:
-            # Quota, admission, Pod security: the same Job is refused again until somebody changes something.
-            return await self._save(body, run, job_refused(snapshot, refused.message, now), now)
+            except RefusedError as problem:
+                # Quota, admission, Pod security: the same is refused again until somebody changes something.
+                ended = refused(snapshot, action, problem.message, now)
+                if ended is None:
+                    raise
+                return await self._save(body, run, ended, now)
         return wake
 
     async def _save(

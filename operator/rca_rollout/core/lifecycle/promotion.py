@@ -32,7 +32,9 @@ def promote(draft: Draft, target: TargetView) -> None:
     text = f"all evidence is there: {draft.key} of ConfigMap {draft.config_map} is switched to Active"
     _intend(draft, target, draft.spec.target.values.active, Reason.PROMOTED, text)
     draft.phase = ComponentPhase.PROMOTING
-    draft.announce(Reason.PROMOTING, text)
+    if reason_of(draft.old.conditions, ConditionType.PROMOTED) != Reason.WRITE_FAILED:
+        # A write that keeps being refused is intended again and again, and told once.
+        draft.announce(Reason.PROMOTING, text)
     draft.condition(ConditionType.PROMOTED, False, Reason.PROMOTING, text)
 
 

@@ -11,6 +11,7 @@ from rca_eval.contract import (
     parse_baseline,
     parse_scorecard,
     read_scorecard,
+    unpack,
 )
 from rca_eval.contract.groundtruth import DATASET_LIMIT
 from rca_eval.contract.scorecard import SCORECARD_LIMIT
@@ -19,6 +20,7 @@ from rca_eval.gate import GatePolicy, parse_policy
 from rca_eval.job.files import read_bytes
 
 STDIN = "-"
+GZIP = b"\x1f\x8b"  # as the operator stores it
 FRAME = b"RCA-SCORECARD-BEGIN "
 
 
@@ -44,6 +46,8 @@ def scorecard(path: Path) -> Scorecard:
         data, path = sys.stdin.buffer.read(SCORECARD_LIMIT + 1), Path("standard input")
     else:
         data = read_bytes(path, what="the scorecard", limit=SCORECARD_LIMIT)
+    if data.startswith(GZIP):
+        data = unpack(data)
     if FRAME in data:
         return read_scorecard(data)[0]
     return parse_scorecard(data, source=str(path))

@@ -1,8 +1,9 @@
 """A scorecard survives the log of a container, whatever else is in that log, or its loss has a name."""
 
 import base64
-import gzip
 import random
+import tracemalloc
+import zlib
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,8 @@ from rca_eval.contract import (
     sha256,
     unpack,
 )
+
+MIB = 1024 * 1024
 
 
 @pytest.fixture(scope="session")
@@ -85,12 +88,20 @@ def test_the_announced_frame_is_found_among_several(framed, make_scorecard):
     assert sha256(decode_frame(log)) == other.sha256
 
 
-def test_a_bomb_is_not_unpacked():
-    packed = gzip.compress(b"0" * (20 * 1024 * 1024))
+def test_a_bomb_is_refused_before_it_fills_the_memory():
+    machine = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packed = b"".join(machine.compress(bytes(MIB)) for _ in range(100)) + machine.flush()
     text = base64.b64encode(packed).decode()
     lines = [text[at : at + 1024] for at in range(0, len(text), 1024)]
     head = f"RCA-SCORECARD-BEGIN v1 sha256={'2' * 64} bytes={len(packed)} lines={len(lines)}"
-    assert reason("\n".join([head, *lines, "RCA-SCORECARD-END"]).encode()) == "ScorecardTooLarge"
+    log = "\n".join([head, *lines, "RCA-SCORECARD-END"]).encode()
+    tracemalloc.start()
+    try:
+        assert reason(log) == "ScorecardTooLarge"
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 48 * MIB  # of the 100 MiB inside
 
 
 @pytest.mark.parametrize(

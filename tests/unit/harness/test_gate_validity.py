@@ -194,12 +194,13 @@ def test_an_unknown_protected_incident_protects_nothing_and_is_named(make_scorec
     assert "GT-99-typo" in result.message
 
 
+@pytest.mark.parametrize("values", [(None, None), ("0.003000000", None), (None, "0.003000000")])
 def test_an_unknown_time_makes_mttr_inconclusive_and_is_not_skipped_in_the_mean(
-    make_scorecard, make_baseline
+    make_scorecard, make_baseline, values
 ):
     card = make_scorecard()
     rows = tuple(
-        row.model_copy(update={"values": (None, None)})
+        row.model_copy(update={"values": values})
         if (row.variant, row.arm, row.incident[:5]) == ("With", "LivePath", "GT-04")
         else row
         for row in card.measured.seconds

@@ -61,6 +61,27 @@ def test_a_graph_holds_one_incident_only_and_is_gone_afterwards(store, views):
     assert store.keys() == []
 
 
+def test_what_a_killed_run_left_under_the_key_is_not_in_the_next_graph(store, views):
+    key = graph_key("killed", "LivePath")
+    left = store.incident(key, views[0])
+    left.__enter__()  # and never left, as after kill -9
+    with store.incident(key, views[1]) as graph:
+        assert {row.key for row in graph.candidates()} == {s.key for s in views[1].topology.services}
+        assert graph.changes(["archives-api"], 0, 2**40) == []
+    assert store.keys() == []
+
+
+def test_a_server_by_url_gives_the_same_rows_as_the_embedded_store(store, views):
+    socket = store._database.client.socket_file
+    key = graph_key("by-url", "LivePath")
+    with open_store(f"unix://{socket}") as server, server.incident(key, views[0]) as graph:
+        found = graph.candidates(), graph.changes(["archives-api"], 0, 2**40)
+        assert store.keys() == [key]
+    with store.incident(key, views[0]) as graph:
+        assert found == (graph.candidates(), graph.changes(["archives-api"], 0, 2**40))
+    assert store.keys() == []
+
+
 def test_a_graph_is_dropped_when_the_work_fails(store, views):
     with pytest.raises(RuntimeError), store.incident(graph_key("failing", "LivePath"), views[0]):
         raise RuntimeError

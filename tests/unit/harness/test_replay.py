@@ -10,7 +10,7 @@ import pytest
 
 from rca_eval.cli.main import run
 from rca_eval.cli.output import show
-from rca_eval.contract import canonical, parse_baseline, parse_scorecard
+from rca_eval.contract import canonical, encode_frame, pack, parse_baseline, parse_scorecard
 from rca_eval.data import PROFILES, baseline_bytes, ground_truth_bytes
 from rca_eval.gate import evaluate
 from rca_eval.replay import DEFAULT_COMPONENT, Plan, from_scorecard, replay, to_text, variants
@@ -279,3 +279,17 @@ def test_the_installed_command_runs_and_a_closed_pipe_is_no_traceback():
     done = subprocess.run(f"{' '.join(command)} | head -c 1", shell=True, capture_output=True, check=False)
     assert done.stdout == b"{"
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("form", ["gzip", "log", "json"])
+def test_a_scorecard_is_read_in_every_form_in_which_it_is_kept(form, scorecards, tmp_path, capsys):
+    card = scorecards["graded"]
+    data = {
+        "json": canonical(card),
+        "gzip": pack(canonical(card)),
+        "log": b"noise\n" + encode_frame(card).text.encode(),
+    }[form]
+    path = tmp_path / "scorecard"
+    path.write_bytes(data)
+    assert run(["gate", str(path)]) == 0
+    capsys.readouterr()

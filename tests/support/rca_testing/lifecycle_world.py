@@ -199,17 +199,22 @@ class World:
         self.end_run("Passed")
         self.settle()
 
-    def observe_to_the_end(self) -> None:
-        """Sleeps until it is woken, lets every run pass, until the key is written or nothing more is due."""
+    def go_on(self) -> None:
+        """One leg: the run under way passes, or time goes on to the moment that was planned."""
         self.settle()
-        for _ in range(40):
-            if self.status.current_run and self.status.current_run.name in self.runs:
-                self.run_and_pass()
-            elif self.phase is ComponentPhase.ACTIVE or self.wake is None:
+        current = self.status.current_run
+        if current and current.name in self.runs:
+            self.run_and_pass()
+        elif self.wake:
+            self.now = max(self.now, self.wake)
+            self.settle()
+
+    def observe_to_the_end(self) -> None:
+        """Until the component is Active, or nothing more is due."""
+        for _ in range(60):
+            self.go_on()
+            if self.phase is ComponentPhase.ACTIVE or not (self.wake or self.status.current_run):
                 return
-            else:
-                self.now = max(self.now, self.wake)
-                self.settle()
 
     def promoted(self) -> World:
         """The whole road to Active."""

@@ -38,7 +38,8 @@ def job_name(run: str, run_uid: str, attempt: int) -> str:
 
 
 def scorecard_name(run: str) -> str:
-    return bounded(run, "scorecard")
+    """A ConfigMap's name has room for every run's, so that none is cut: two runs never share one."""
+    return bounded(run, "scorecard", limit=253)
 
 
 def event_name(involved: str, uid: str, reason: str, at: str) -> str:

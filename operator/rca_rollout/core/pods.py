@@ -6,6 +6,7 @@ Each class of failure has its own reason, and none of them is ever a verdict abo
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,9 +30,12 @@ _IMAGE_REASONS = frozenset(
     }
 )
 _CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+# Why a container ended that never ran: its command is not there, or cannot be executed.
+_NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
 _IMAGE_GRACE = timedelta(
     seconds=20
 )  # the kubelet's second try comes after 10 s: a blip of a registry mends itself
+_LAG = timedelta(seconds=30)  # Jobs and Pods are watched apart: the Pod's last state may come after the Job's
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ def diagnose(job: Body, pods: Sequence[Body], *, start_timeout: timedelta, now: 
             )
         if pod.get("status", {}).get("phase") == "Succeeded":
             return Succeeded(pod, _wall_seconds(pod))
+        return Running(wake_at=now + timedelta(seconds=5), note="waiting for the end of the Pod to be seen")
     if pod is not None:
         found = _diagnose_pod(pod, start_timeout=start_timeout, now=now)
         if not isinstance(found, Running) or not conditions:
@@ -99,6 +104,10 @@ def diagnose(job: Body, pods: Sequence[Body], *, start_timeout: timedelta, now: 
             )
         if condition.get("reason") == "PodFailurePolicy":
             return Disrupted(f"the Pod of Job {name} was disrupted: {condition.get('message', '')[:200]}")
+        if pod is not None and now < (_time(condition.get("lastTransitionTime")) or created) + _LAG:
+            return Running(
+                wake_at=now + timedelta(seconds=5), note="waiting for the end of the Pod to be seen"
+            )
         return Broken(
             Reason.JOB_LOST, f"Job {name} failed and its Pod is gone: {condition.get('message', '')[:200]}"
         )
@@ -156,6 +165,12 @@ def _diagnose_pod(pod: Body, *, start_timeout: timedelta, now: datetime) -> Outc
                 "free a node, or change job.resources, job.nodeSelector or job.tolerations in the EvalSuite",
             )
         return Running(wake_at=created + start_timeout, note="waiting for a node")
+    if not any(_started(state) for state in _states(status)) and now >= created + start_timeout:
+        return Broken(
+            Reason.START_TIMEOUT,
+            f"Pod {name} has started no container in {_seconds(start_timeout)} s (a volume that cannot be mounted, or a "
+            f"large image): kubectl describe pod {name} says why; job.startTimeout in the EvalSuite is the limit",
+        )
     # A node that went away leaves its Pod in phase Running for ever; the Job's deadline is the backstop for that.
     return Running(wake_at=now + timedelta(seconds=30), note="")
 
@@ -165,7 +180,7 @@ def _failed(pod: Body) -> Broken:
     name = pod["metadata"]["name"]
     if status.get("reason") == "DeadlineExceeded":
         container = next(
-            (s["name"] for s in _states(status) if (s.get("state") or {}).get("running") or _exit(s)), None
+            (s["name"] for s in _states(status) if "running" in (s.get("state") or {}) or _exit(s)), None
         )
         where = f" in container {container}" if container else ""
         return Broken(
@@ -174,17 +189,27 @@ def _failed(pod: Body) -> Broken:
             name,
             container,
         )
+    if status.get("reason"):
+        # The kubelet's own reason (Evicted for a full disk, NodeAffinity, …): its containers only died of it.
+        return _pod_failed(status, name)
     for state in _states(status):
         ended = (state.get("state") or {}).get("terminated") or {}
         if not ended or ended.get("exitCode") == 0:
             continue
         container = state["name"]
         if ended.get("reason") == "OOMKilled":
+            more = (
+                "the dataset or the predictions are too large for it"
+                if container in (PREPARE, SCORECARD)
+                else "raise job.resources.limits.memory in the EvalSuite"
+            )
             return Broken(
-                Reason.OUT_OF_MEMORY,
-                f"container {container} ran out of memory: raise job.resources.limits.memory in the EvalSuite",
-                name,
-                container,
+                Reason.OUT_OF_MEMORY, f"container {container} ran out of memory: {more}", name, container
+            )
+        if ended.get("reason") in _NEVER_RAN:
+            text = " ".join(str(ended.get("message", "")).split())[:300]
+            return Broken(
+                Reason.CONTAINER_CONFIG_ERROR, f"container {container} cannot start: {text}", name, container
             )
         if container in (PREPARE, SCORECARD):
             return _own_container(container, ended, name)
@@ -195,6 +220,10 @@ def _failed(pod: Body) -> Broken:
             name,
             container,
         )
+    return _pod_failed(status, name)
+
+
+def _pod_failed(status: Body, name: str) -> Broken:
     reason = status.get("reason") or "unknown"
     return Broken(
         Reason.POD_FAILED, f"Pod {name} failed ({reason}): {str(status.get('message', ''))[:300]}", name
@@ -229,20 +258,30 @@ def image_ids(pod: Body) -> dict[str, str]:
     return {state["name"]: str(state.get("imageID", "")) for state in _states(pod.get("status") or {})}
 
 
+# A frame of a traceback, whoever prints it: Python, Java and JavaScript, Go. A log may begin in the middle of one.
+_FRAME = re.compile(
+    r"""[\s|+]*(File\ "[^"]*",\ line\ \d+ | at\ \S.*[(:]\S*\)? | \.\.\.\ \d+\ more | \S+\.go:\d+(\ \+0x[0-9a-f]+)?)""",
+    re.VERBOSE,
+)
+_TRACEBACK = "Traceback (most recent call last)"
+
+
 def readable_tail(log: bytes, limit: int = 2048) -> str:
-    """The end of a log as text for status: printable, bounded, and without the frames of a Python traceback.
+    """The end of a log as text for status: printable, bounded, and without the frames of a traceback.
 
     The frames say nothing to the reader of a status and push the one line that does out of the window.
     """
     lines: list[str] = []
     inside = False
     for line in log.decode(errors="replace").splitlines():
-        if line.startswith("Traceback (most recent call last)"):
+        indented = line.startswith((" ", "\t"))
+        if _TRACEBACK in line or (indented and _FRAME.match(line)):
             inside = True
             continue
-        if inside and (line.startswith((" ", "\t")) or not line.strip()):
+        if inside and (indented or not line.strip()):
             continue
         inside = False
+        line = line.expandtabs(4)
         lines.append("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line))
     text = "\n".join(lines)
     raw = text.encode()
@@ -266,6 +305,10 @@ def _newest(pods: Iterable[Body]) -> Body | None:
 
 def _states(status: Body) -> list[Body]:
     return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+
+
+def _started(state: Body) -> bool:
+    return any(form in (state.get("state") or {}) for form in ("running", "terminated"))
 
 
 def _exit(state: Body) -> int:

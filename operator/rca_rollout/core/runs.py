@@ -31,6 +31,7 @@ from rca_rollout.core.variants import Variant, variants
 MAX_ATTEMPTS = 4  # the first, and three that were disrupted from outside
 KEEP_JOB = 600  # seconds that a Job stays for a look after its result is stored
 _WAIT_FOR_SUITE = timedelta(seconds=30)
+_MOST_KEYS = 64  # as many modes as a run's status can hold
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,9 @@ def _overtaken(snapshot: RunSnapshot) -> str | None:
 
 def _take_inputs(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
     run, component = snapshot.run, snapshot.component
+    if len(snapshot.effective) > _MOST_KEYS:
+        text = f"the suite has {len(snapshot.effective)} components, at most {_MOST_KEYS} are measured together: split it"
+        return _end(snapshot, RunPhase.ERROR, Reason.SUITE_NOT_READY, text, now)
     key = component.spec.target.key if isinstance(component, RcaComponent) else None
     revision = run.spec.revision or (
         component.spec.revision if isinstance(component, RcaComponent) else "none"

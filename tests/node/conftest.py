@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,17 +12,36 @@ from rca_testing.node import ROOT, Api, Place, eventually, restricted_namespace
 
 from hack import rings
 
+_FIGURES: list[str] = []
+
+
+@pytest.fixture
+def figure() -> Callable[[str], None]:
+    """Notes what was measured; shown at the end of the ring, whether or not a test failed."""
+    return _FIGURES.append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _FIGURES:
+        terminalreporter.section("measured on the node")
+        for line in _FIGURES:
+            terminalreporter.line(line)
+
 
 @pytest.fixture(scope="session")
 def api() -> Iterator[Api]:
     """The node that `make test` gives, or else one for this session."""
     if "RCA_TEST_KUBECONFIG" in os.environ:
-        yield Api(Path(os.environ["RCA_TEST_KUBECONFIG"]), Path(os.environ["RCA_TEST_BIN"]))
+        with closing(Api(Path(os.environ["RCA_TEST_KUBECONFIG"]), Path(os.environ["RCA_TEST_BIN"]))) as made:
+            yield made
         return
     try:
         with rings.RINGS["node"]() as environment:
             os.environ.update(environment)
-            yield Api(Path(environment["RCA_TEST_KUBECONFIG"]), Path(environment["RCA_TEST_BIN"]))
+            with closing(
+                Api(Path(environment["RCA_TEST_KUBECONFIG"]), Path(environment["RCA_TEST_BIN"]))
+            ) as made:
+                yield made
     except rings.UnavailableError as error:
         pytest.skip(str(error))
 

@@ -264,7 +264,7 @@ def test_an_engine_that_knows_nothing_of_us_was_evaluated(road: Road) -> None:
 
 
 def test_in_steady_state_nothing_is_written_and_the_operator_stays_small(
-    road: Road, record_property: Callable[[str, object], None]
+    road: Road, figure: Callable[[str], None]
 ) -> None:
     def versions() -> dict[str, str]:
         return {
@@ -282,13 +282,11 @@ def test_in_steady_state_nothing_is_written_and_the_operator_stays_small(
         time.sleep(1)
     assert road.operator.restarts() == 0
     resident = road.operator.resident_mib()
-    record_property("resident_mib", resident)
+    figure(f"the road: operator's resident memory {resident:.1f} MiB")
     assert resident <= MEMORY_MIB
 
 
-def test_mode_shadow_puts_the_key_back_within_seconds(
-    road: Road, record_property: Callable[[str, object], None]
-) -> None:
+def test_mode_shadow_puts_the_key_back_within_seconds(road: Road, figure: Callable[[str], None]) -> None:
     began = time.monotonic()
     road.place.spec("RcaComponent", GOOD, mode="Shadow")
 
@@ -296,7 +294,7 @@ def test_mode_shadow_puts_the_key_back_within_seconds(
         assert road.value(GOOD_KEY) == "Shadow"
 
     eventually(back, seconds=5, every=0.05)
-    record_property("demoted_after_seconds", time.monotonic() - began)
+    figure(f"mode Shadow: the key was back after {time.monotonic() - began:.2f} s")
 
     def told() -> None:
         found = condition(road.component(GOOD), "Promoted")

@@ -75,6 +75,9 @@ class Api:
             limits=httpx.Limits(max_connections=200),
         )
 
+    def close(self) -> None:
+        self.http.close()
+
     def request(
         self, method: str, path: str, body: Any = None, *, content: str = "application/json", **query: str
     ) -> httpx.Response:
@@ -279,6 +282,7 @@ class Recorder:
     kinds: tuple[str, ...]
     seen: list[tuple[str, Body]] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
 
     def start(self) -> Recorder:
         for kind in self.kinds:
@@ -287,11 +291,16 @@ class Recorder:
             listed = answer.json()
             self.seen.extend(("ADDED", {**item, "kind": kind}) for item in listed["items"])
             version = listed["metadata"]["resourceVersion"]
-            threading.Thread(target=self._follow, args=(kind, version), daemon=True).start()
+            thread = threading.Thread(target=self._follow, args=(kind, version))
+            thread.start()
+            self._threads.append(thread)
         return self
 
     def stop(self) -> None:
+        """Returns when the watches under way have ended, a few seconds later."""
         self._stop.set()
+        for thread in self._threads:
+            thread.join()
 
     def versions(self, kind: str, name: str | None = None) -> list[Body]:
         """Every version of the objects, in order; deleted ones once more."""
@@ -314,7 +323,7 @@ class Recorder:
 
     def _follow(self, kind: str, version: str) -> None:
         while not self._stop.is_set():
-            query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": "20"}
+            query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": "5"}
             with (
                 contextlib.suppress(httpx.HTTPError, RuntimeError),
                 self.place.api.http.stream("GET", self.place.path(kind), params=query) as answer,

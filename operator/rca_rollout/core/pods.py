@@ -260,8 +260,7 @@ def image_ids(pod: Body) -> dict[str, str]:
 
 # A frame of a traceback, whoever prints it: Python, Java and JavaScript, Go. A log may begin in the middle of one.
 _FRAME = re.compile(
-    r"""[\s|+]*(File\ "[^"]*",\ line\ \d+ | at\ \S.*[(:]\S*\)? | \.\.\.\ \d+\ more | \S+\.go:\d+(\ \+0x[0-9a-f]+)?)""",
-    re.VERBOSE,
+    r'[\s|+]*(File "[^"]*", line \d+|at \S.*(:\d+|\))$|\.\.\. \d+ more$|\S+\.go:\d+)',
 )
 _TRACEBACK = "Traceback (most recent call last)"
 
@@ -281,8 +280,8 @@ def readable_tail(log: bytes, limit: int = 2048) -> str:
         if inside and (indented or not line.strip()):
             continue
         inside = False
-        line = line.expandtabs(4)
-        lines.append("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line))
+        shown = line.expandtabs(4)
+        lines.append("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown))
     text = "\n".join(lines)
     raw = text.encode()
     return text if len(raw) <= limit else raw[-limit:].decode(errors="ignore")

@@ -273,7 +273,7 @@ exit status 2
 """
 
 
-@pytest.mark.parametrize("log", [PYTHON, GROUP, JAVA, NODE, GO, PYTHON[43:], PYTHON[91:], JAVA[74:]])
+@pytest.mark.parametrize("log", [PYTHON, GROUP, JAVA, NODE, GO, PYTHON[43:], PYTHON[91:], JAVA[73:]])
 def test_no_frame_of_a_traceback_is_shown_even_when_the_log_begins_inside_one(log: bytes) -> None:
     tail = readable_tail(log)
     for frame in ('File "', ".java:", "... 3 more", ".js:", ".go:", "Traceback (most"):
@@ -288,7 +288,7 @@ def test_no_frame_of_a_traceback_is_shown_even_when_the_log_begins_inside_one(lo
         (JAVA, "Caused by: java.io.IOException: disk"),
         (NODE, "Error: no incidents"),
         (GO, "panic: no incidents"),
-        (b"  indented, and no frame\nat noon it failed\n", "  indented, and no frame\nat noon it failed"),
+        (b"  no frame\n  at 10:30 it failed\n\tx\n", "  no frame\n  at 10:30 it failed\n    x"),
     ],
 )
 def test_the_line_that_says_what_happened_is_kept(log: bytes, kept: str) -> None:

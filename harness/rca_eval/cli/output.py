@@ -28,10 +28,15 @@ def say(text: str) -> None:
 
 def show(renderable: RenderableType) -> None:
     """A table on stdout; 80 columns when it is not a terminal."""
-    console = Console(highlight=False)
+    console = _console()
     if not console.is_terminal:
-        console = Console(highlight=False, width=PLAIN_WIDTH, no_color=True)
+        console = _console(width=PLAIN_WIDTH, no_color=True)
     console.print(renderable)
+
+
+def _console(**more: Any) -> Console:
+    # Text of others is text: no markup, no emoji codes, no highlighting in it.
+    return Console(markup=False, emoji=False, highlight=False, **more)
 
 
 def show_json(value: Any) -> None:

@@ -1,7 +1,7 @@
 """The documents that harness, operator and engines agree on. Pure: no clock, no file system, no graph."""
 
 from rca_eval.contract.canonical import canonical, digest, sha256
-from rca_eval.contract.errors import ContractError, Reason, shown
+from rca_eval.contract.errors import ContractError, Reason, one_line, shown
 from rca_eval.contract.frames import Frame, decode_frame, encode_frame, pack, read_scorecard, unpack
 from rca_eval.contract.groundtruth import GroundTruth, Incident, parse_ground_truth
 from rca_eval.contract.jsontext import dump_exact, load_json
@@ -95,6 +95,7 @@ __all__ = [
     "is_finite",
     "load_json",
     "nine",
+    "one_line",
     "pack",
     "parse_baseline",
     "parse_ground_truth",

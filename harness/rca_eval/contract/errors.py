@@ -42,14 +42,15 @@ class ContractError(Exception):
     """A document, file or setting that cannot be used; never a regression and never a pass."""
 
     def __init__(self, reason: Reason, message: str) -> None:
-        # Input is quoted in messages: keep it on one line, printable, and short enough for a termination
-        # message.
-        line = " ".join(message.split())
         self.reason = reason
-        self.message = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)[
-            :MESSAGE_LIMIT
-        ]
+        # Input is quoted in messages; a termination message has room for so much.
+        self.message = one_line(message)[:MESSAGE_LIMIT]
         super().__init__(self.message)
+
+
+def one_line(text: str) -> str:
+    """Text of others made safe to show: one line, and no character that a terminal would obey."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(text.split()))
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -40,13 +40,15 @@ def load_json(data: bytes, *, source: str, reason: Reason, limit: int) -> Any:
             reason, f"{source} is not UTF-8 text (byte {error.start}); save it as UTF-8."
         ) from None
     try:
-        return json.loads(
+        value = json.loads(
             text,
             parse_float=_decimal,
             parse_int=_integer,
             parse_constant=_constant,
             object_pairs_hook=_object,
         )
+        if "\\ud" in text.lower():
+            _refuse_halves(value)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ContractError(reason, f"{source} is not valid JSON at {where}: {_lower(error.msg)}.") from None
@@ -56,6 +58,22 @@ def load_json(data: bytes, *, source: str, reason: Reason, limit: int) -> Any:
         raise ContractError(
             reason, f"{source} is nested too deeply to be a document of ours; look at what wrote it."
         ) from None
+    return value
+
+
+def _refuse_halves(value: Any) -> None:
+    """Half a surrogate pair is a string to Python, but no text: nothing can encode it."""
+    match value:
+        case str():
+            if any("\ud800" <= c <= "\udfff" for c in value):
+                raise _RefusedError("holds half a surrogate pair in a string; write whole characters")
+        case dict():
+            for key, item in value.items():
+                _refuse_halves(key)
+                _refuse_halves(item)
+        case list():
+            for item in value:
+                _refuse_halves(item)
 
 
 def dump_exact(value: Any) -> str:

@@ -19,7 +19,9 @@ Int = Annotated[int, Strict()]
 Bool = Annotated[bool, Strict()]
 ServiceKey = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=253)]
+# No control characters in what is printed: a terminal would obey them.
+PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
+Name = Annotated[str, StringConstraints(pattern=PRINTABLE, min_length=1, max_length=253)]
 
 
 class Model(BaseModel):

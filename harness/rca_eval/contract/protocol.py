@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from rca_eval.contract.errors import Reason
 from rca_eval.contract.groundtruth import Call, Change, Ratio, Sample, UnixTime
 from rca_eval.contract.jsontext import load_json
-from rca_eval.contract.model import MIB, Bool, Int, Model, Name, ServiceKey
+from rca_eval.contract.model import MIB, PRINTABLE, Bool, Int, Model, Name, ServiceKey
 from rca_eval.contract.numbers import Number
 
 PREDICTIONS_LIMIT = 8 * MIB
@@ -66,9 +66,12 @@ class Run(Model):
     incident: Annotated[str, StringConstraints(pattern=r"^(ScorerOnly|LivePath)/case-[0-9a-f]{8}\.json$")]
 
 
+Revision = Annotated[str, StringConstraints(pattern=PRINTABLE, max_length=253)]
+
+
 class Manifest(Model):
     protocol: Literal[1] = 1
-    revision: str
+    revision: Revision
     runs: tuple[Run, ...]
 
 
@@ -146,7 +149,7 @@ def _plain_decimal(text: str) -> bool:
 
 
 Score = Annotated[Number, BeforeValidator(_score), Field(ge=-(10**9), le=10**9)]
-Entity = Annotated[str, StringConstraints(min_length=1, max_length=253)]
+Entity = Name
 
 
 class RankedEntity(Model):

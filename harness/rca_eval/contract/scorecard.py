@@ -16,7 +16,7 @@ from rca_eval.contract.groundtruth import FaultClass, IncidentId
 from rca_eval.contract.metrics import MetricName, aggregate, pessimistic_order, pessimistic_rank
 from rca_eval.contract.model import MIB, Bool, Int, Model, Name, ServiceKey, Sha256
 from rca_eval.contract.numbers import Figure
-from rca_eval.contract.protocol import Arm, Engine, Mode, VariantName
+from rca_eval.contract.protocol import Arm, Engine, Mode, Revision, VariantName
 
 SCORECARD_LIMIT = 16 * MIB
 
@@ -120,7 +120,7 @@ class DatasetInfo(Model):
 
 class Deterministic(Model):
     dataset: DatasetInfo
-    revision: str
+    revision: Revision
     variants: tuple[VariantResult, ...]
     control: Control | None = None
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from rca_eval.contract import ContractError, EngineIncident, Reason
 from rca_eval.graph.keys import checked
 from rca_eval.graph.seed import statements
+from rca_eval.graph.signals import undisturbed
 
 EMBEDDED = "embedded"
 SCHEMES = ("falkor", "falkors", "redis", "rediss", "unix")
@@ -103,14 +104,22 @@ class GraphStore:
 @contextlib.contextmanager
 def open_store(where: str = EMBEDDED) -> Iterator[GraphStore]:
     """A store: `embedded`, or a URL such as `falkor://host:6379`. Raises `ContractError(StoreUnavailable)`."""
-    database = _embedded() if where == EMBEDDED else _server(where)
-    try:
-        yield GraphStore(database, _safe(where))
-    finally:
-        if where == EMBEDDED:
-            _stop(database)
-        else:
+    if where != EMBEDDED:
+        database = _server(where)
+        try:
+            yield GraphStore(database, _safe(where))
+        finally:
             database.close()
+        return
+    database = None
+    try:
+        with undisturbed():
+            database = _embedded()
+        yield GraphStore(database, where)
+    finally:
+        if database is not None:
+            with undisturbed():
+                _stop(database)
 
 
 def _embedded() -> Any:

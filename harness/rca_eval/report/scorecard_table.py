@@ -8,11 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rca_eval.contract import ArmResult, IncidentResult, Scorecard, display, exact
+from rca_eval.contract import ArmResult, IncidentResult, Scorecard, display, exact, one_line
 from rca_eval.gate.subject import short_ids
 
 SENTINEL = "ScorerOnly: by construction, the answer is planted; a sentinel, no measurement"
 HONEST = "LivePath: rank of the true cause, and its margin over the best rival"
+COLUMN = 10  # "1 +0.0100" and one more; long ids give way, figures do not
 METRICS = ("AC@1", "Avg@5", "MRR")
 
 
@@ -72,14 +73,15 @@ def _columns(card: Scorecard) -> list[str]:
 
 def _incidents(card: Scorecard, columns: list[str], live: dict[str, ArmResult]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("incident", no_wrap=True)
-    table.add_column("true cause", no_wrap=True, overflow="ellipsis")
+    few = len(columns) < 3
+    table.add_column("incident", no_wrap=True, overflow="ellipsis", max_width=30 if few else 20)
+    table.add_column("true cause", no_wrap=True, overflow="ellipsis", max_width=24 if few else 21)
     for name in columns:
-        table.add_column(name, no_wrap=True, justify="right")
+        table.add_column(name, no_wrap=True, justify="right", min_width=COLUMN)
     ids = card.deterministic.dataset.incidents
     for rows in zip(*(live[name].incidents for name in columns if name in live), strict=False):
         first = rows[0]
-        name = first.id if len(columns) < 3 else short_ids([first.id], ids)
+        name = first.id if few else short_ids([first.id], ids)
         table.add_row(name, ", ".join(first.expected), *(_cell(row) for row in rows))
     return table
 
@@ -103,7 +105,9 @@ def _lost(live: dict[str, ArmResult], ids: Sequence[str]) -> Iterator[Text]:
         for row in arm.incidents:
             if row.rank != 1:
                 order = row.order()
-                what = f"{order[0]} stands first" if order else (row.error or "nothing was ranked")
+                what = (
+                    f"{order[0]} stands first" if order else one_line(row.error or "nothing was ranked")[:120]
+                )
                 where.setdefault((row.id, what), []).append(name)
     if where:
         yield Text("\nlost", style="bold red")

@@ -206,9 +206,9 @@ def test_what_is_not_the_cause_alone_at_the_top_is_a_miss_that_stays_in_the_deno
 def test_an_alias_is_the_service_and_its_second_name_does_not_count_twice():
     aliased = TRUTH.model_copy(update={"aliases": {"falkordb-0": "falkordb"}})
     ranked = [
-        RankedEntity(entity="falkordb-0"),
-        RankedEntity(entity="falkordb"),
-        RankedEntity(entity="qdrant"),
+        RankedEntity(entity="falkordb-0", score=3),
+        RankedEntity(entity="qdrant", score=2),
+        RankedEntity(entity="falkordb", score=1),
     ]
     change = only("GT-04", ranked)
     card = score(aliased, DIGEST, VARIANTS, [answers(change)], revision="r1", control=None)

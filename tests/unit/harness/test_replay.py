@@ -1,11 +1,15 @@
 """The whole road on one machine: processes, files, graph, scorecard, gate, command line."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from fractions import Fraction
 from pathlib import Path
 
+import psutil
 import pytest
 
 from rca_eval.cli.main import run
@@ -293,3 +297,50 @@ def test_a_scorecard_is_read_in_every_form_in_which_it_is_kept(form, scorecards,
     path.write_bytes(data)
     assert run(["gate", str(path)]) == 0
     capsys.readouterr()
+
+
+def test_text_of_an_engine_stays_text_in_the_table(tmp_path, capsys):
+    path = tmp_path / "engine.py"
+    rows = ENGINE.replace(
+        '"candidates": [{"entity": key} for key in ranked]', r'"error": "[/red] :boom: \x1b[2J" + "x" * 500'
+    )
+    path.write_text(rows.replace("{ranking}", "[]"))
+    assert run(["replay", "--engine", f"{sys.executable} {path}"]) == 0
+    out = capsys.readouterr().out
+    assert "[/red] :boom:" in out
+    assert "\x1b" not in out
+    assert "Error" in out
+
+
+def test_long_ids_give_way_to_figures_in_80_columns(scorecards, capsys):
+    card = scorecards["graded"]
+    text = canonical(card).decode()
+    for row in card.deterministic.dataset.incidents:
+        text = text.replace(row, f"{row[:5]}-{'x' * 57}")
+    show(scorecard_table(parse_scorecard(text.encode())))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("1 +0.0324" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_replay_that_is_stopped_leaves_no_server_process_and_no_file_behind(number, tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "rca_eval.cli", "replay"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        deadline = time.monotonic() + 30
+        while not list(tmp_path.rglob("redis.socket")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(timeout=30) in (130, 143)
+    assert list(tmp_path.iterdir()) == []
+    assert [p for p in psutil.process_iter() if str(tmp_path) in " ".join(command_of(p))] == []
+
+
+def command_of(process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []

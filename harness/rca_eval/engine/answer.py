@@ -1,4 +1,5 @@
-"""One run of a manifest, answered: the governing ranking, and what a component in Shadow would have ranked."""
+"""One run of a manifest, answered: the governing ranking, and what a component in Shadow would have ranked.
+"""
 
 from collections.abc import Mapping
 from decimal import Decimal

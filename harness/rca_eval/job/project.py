@@ -92,7 +92,8 @@ def _planted(incident: Incident, case: str, window: int) -> EngineIncident:
 
 
 def _neutral_topology(causes: tuple[str, ...]) -> Topology:
-    """For an incident of which only the label is known: a symptom that calls the causes and two bystanders."""
+    """For an incident of which only the label is known: a symptom that calls the causes and two bystanders.
+    """
     keys = [NEUTRAL_SYMPTOM, *causes, *(key for key in NEUTRAL if key not in causes)]
     return Topology(
         services=tuple(Service(key=key) for key in dict.fromkeys(keys)),

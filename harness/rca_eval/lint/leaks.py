@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from rca_eval.contract import ContractError, Incident, case_id
 from rca_eval.job.project import project
 
-_TELLTALE = re.compile(r"chaos|inject|fault|ground.?truth|\bgt-[0-9]", re.IGNORECASE)
+# "default" is an innocent word that holds a telltale one.
+_TELLTALE = re.compile(r"chaos|inject|(?<!de)fault|ground.?truth|\bgt-[0-9]", re.IGNORECASE)
+SHORT_NAME = 5
 
 
 def leaks(incident: Incident, window: int) -> Iterator[str]:
@@ -37,8 +39,17 @@ def leaks(incident: Incident, window: int) -> Iterator[str]:
         if (match := _TELLTALE.search(text)) is not None:
             yield f"{where} holds the word {match[0]!r}"
         for cause in incident.expected_root_cause:
-            if cause != own and cause.lower() in text.lower():
+            if cause != own and _names(text, cause):
                 yield f"{where} names the cause {cause}"
     for service in view.topology.services:
         if (match := _TELLTALE.search(service.key)) is not None:
             yield f"the service {service.key} holds the word {match[0]!r}"
+
+
+def _names(text: str, service: str) -> bool:
+    """`AutheliaDown` names authelia; `WebhookFailures` does not name web: a short name counts as a whole word
+    only.
+    """
+    if len(service) >= SHORT_NAME:
+        return service.lower() in text.lower()
+    return re.search(rf"(?<![a-z0-9]){re.escape(service)}(?![a-z0-9])", text, re.IGNORECASE) is not None

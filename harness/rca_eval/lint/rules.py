@@ -50,7 +50,7 @@ def incomplete(truth: GroundTruth) -> Iterator[Found]:
         absent = [name for name in ("alert", "topology", "telemetry") if getattr(one, name) is None]
         if absent:
             text = f"has no {', '.join(absent)}, so it is not in LivePath"
-            yield "E-INCOMPLETE", one.id, text, "add them, or accept that it counts in ScorerOnly only"
+            yield "E-INCOMPLETE", one.id, text, "add them, or take the incident out"
 
 
 def cause_not_in_topology(truth: GroundTruth) -> Iterator[Found]:

@@ -158,6 +158,15 @@ def test_each_defect_of_a_dataset_has_a_code_and_names_the_incident(change, code
     assert (code, "GT-01") in codes(change)
 
 
+@pytest.mark.parametrize("name", ["DefaultBackendDown", "WebhookFailures", "LoginBroken"])
+def test_an_innocent_alert_name_is_no_leak(name):
+    def rename(rows):
+        rows[0]["alert"]["name"] = name
+        rows[0]["expectedRootCause"] = ["authelia", "web"]
+
+    assert ("E-LEAK", "GT-01") not in codes(rename)
+
+
 def test_a_one_sided_dataset_is_told_what_a_constant_answer_scores():
     def one_cause(rows):
         for row in rows[:5]:

@@ -9,10 +9,9 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
-from wsgiref.simple_server import WSGIServer
 
 import kopf
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
@@ -20,6 +19,7 @@ from rca_rollout import __version__
 from rca_rollout.kube.client import Kube, configuration
 from rca_rollout.metrics.collector import ComponentCollector
 from rca_rollout.metrics.counters import Counters
+from rca_rollout.metrics.server import serve_metrics
 from rca_rollout.runtime import logs
 from rca_rollout.runtime.cache import Cache
 from rca_rollout.runtime.components import ComponentReconciler
@@ -81,13 +81,14 @@ async def serve(
         clock,
         settings.workers,
     )
-    metrics = _serve_metrics(settings, counters, cache, clock)
+    _fill(counters.registry, cache, clock)
     registry = kopf.OperatorRegistry()
 
     async def connect() -> kopf.ConnectionInfo:
         return connection_info(await configuration(settings.context))
 
     register(registry, cache, queue, connect=connect, stuck=workers.oldest)
+    metrics = await serve_metrics(settings.metrics_port, counters.registry) if settings.metrics_port else None
     try:
         async with asyncio.TaskGroup() as group:
             # Workers first: when kopf ends, it cancels every task that began after it, a write under way included.
@@ -97,8 +98,7 @@ async def serve(
     finally:
         await kube.close()
         if metrics:
-            metrics.shutdown()
-            metrics.server_close()
+            await metrics.cleanup()
 
 
 async def _watch(
@@ -124,17 +124,10 @@ async def _watch(
         raise RuntimeError("the watch ended by itself")
 
 
-def _serve_metrics(
-    settings: Settings, counters: Counters, cache: Cache, clock: Callable[[], datetime]
-) -> WSGIServer | None:
-    registry = counters.registry
+def _fill(registry: CollectorRegistry, cache: Cache, clock: Callable[[], datetime]) -> None:
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     registry.register(ComponentCollector(lambda: list(cache.components()), clock))
-    if not settings.metrics_port:
-        return None
-    server, _ = start_http_server(settings.metrics_port, registry=registry)
-    return server
 
 
 if __name__ == "__main__":

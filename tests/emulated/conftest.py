@@ -9,7 +9,9 @@ from rca_testing.emulator.clock import SkippingLoop
 from rca_testing.emulator.lab import Lab
 
 
-def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, Callable[[], SkippingLoop]]:
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], SkippingLoop]]:
     return {"skipping": SkippingLoop}
 
 

@@ -34,7 +34,11 @@ async def test_a_good_component_goes_from_shadow_to_active_by_one_changed_key(la
     assert lab.get("configmaps", "modes")["data"] == {KEY: "Active", "Unrelated.Mode": "Active"}
     assert len(lab.key_writes()) == 1
     assert lab.key_writes()[0].query == {"fieldManager": "rca-rollout"}
-    assert (status["mode"], status["evaluation"]["accuracy"], status["evaluation"]["delta"]) == ("Active", "1.000", "+0.000")
+    assert (status["mode"], status["evaluation"]["accuracy"], status["evaluation"]["delta"]) == (
+        "Active",
+        "1.000",
+        "+0.000",
+    )
     assert status["evidence"]["passing"] >= 2
     assert status["promotion"]["cause"] == "Promoted"
     assert "intent" not in status
@@ -60,7 +64,9 @@ async def test_every_run_leaves_a_verified_scorecard_that_goes_with_it(lab: Lab)
 
 
 async def test_a_failing_scorecard_blocks_with_the_sentence_and_the_key_stays(lab: Lab) -> None:
-    lab.on_job = lambda lab, job: lab.kubelet.succeed(job, lab.kubelet.measure(job, lost={"With": ("GT-03", "GT-07")}))
+    lab.on_job = lambda lab, job: lab.kubelet.succeed(
+        job, lab.kubelet.measure(job, lost={"With": ("GT-03", "GT-07")})
+    )
     lab.everything()
     lab.start()
     status = await lab.phase("Blocked")
@@ -108,7 +114,12 @@ async def test_a_regression_after_promotion_puts_the_key_back_and_it_stays_there
 
 async def test_nothing_of_ours_is_put_on_users_objects(lab: Lab) -> None:
     lab.everything()
-    mine = [("configmaps", "modes"), ("configmaps", "incidents"), ("evalsuites", "suite"), ("rcacomponents", "live")]
+    mine = [
+        ("configmaps", "modes"),
+        ("configmaps", "incidents"),
+        ("evalsuites", "suite"),
+        ("rcacomponents", "live"),
+    ]
     before = [lab.get(*place) for place in mine]
     lab.start()
     await lab.phase("Active")
@@ -129,12 +140,16 @@ async def test_only_the_allowed_writes_are_ever_sent(lab: Lab) -> None:
     await lab.phase("Active")
     lab.store.edit("rcacomponents", "shop", "live", lambda body: body["spec"].update(mode="Shadow"))
     await lab.until(lambda: lab.mode() == "Shadow")
-    lab.store.edit("rcacomponents", "shop", "live", lambda body: body["spec"].update(mode="Active", revision="r2"))
+    lab.store.edit(
+        "rcacomponents", "shop", "live", lambda body: body["spec"].update(mode="Active", revision="r2")
+    )
     await lab.phase("Active")
     sent = {(call.verb, call.plural, call.subresource) for call in lab.server.writes()}
     assert sent <= ALLOWED, sent - ALLOWED
     assert all(call.name == "modes" for call in lab.writes("patch", "configmaps"))
-    assert all(call.body["metadata"]["name"].endswith("-scorecard") for call in lab.writes("create", "configmaps"))
+    assert all(
+        call.body["metadata"]["name"].endswith("-scorecard") for call in lab.writes("create", "configmaps")
+    )
     for call in lab.writes("patch", "jobs"):
         assert [operation["path"] for operation in call.body] == ["/spec/ttlSecondsAfterFinished"]
     for plural in ("rcacomponents", "evalruns", "jobs", "configmaps", "pods"):
@@ -153,7 +168,9 @@ async def test_in_steady_state_nothing_is_written(lab: Lab) -> None:
 
 
 async def test_a_blocked_component_is_left_in_peace(lab: Lab) -> None:
-    lab.on_job = lambda lab, job: lab.kubelet.succeed(job, lab.kubelet.measure(job, lost={"With": ("GT-03",)}))
+    lab.on_job = lambda lab, job: lab.kubelet.succeed(
+        job, lab.kubelet.measure(job, lost={"With": ("GT-03",)})
+    )
     lab.everything()
     lab.start()
     await lab.phase("Blocked")

@@ -74,7 +74,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         future.add_done_callback(self._thread_done)
         return future
 
-    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as in the base class
         self._skipping.threads += 1
         await super().shutdown_default_executor(timeout)
         self._skipping.threads -= 1

@@ -157,12 +157,12 @@ class Lab:
         return self.create("evalsuites", name, spec={"dataset": source, "baseline": source, **spec})
 
     def component(self, name: str = "live", key: str = KEY, **spec: Any) -> Body:
-        """With an observation of seconds: two passing runs in five."""
+        """With an observation of a second: the gate, and a closing run."""
         content = {
             "revision": "r1",
             "suiteRef": {"name": "suite"},
             "target": {"configMapRef": {"name": "modes"}, "key": key},
-            "observation": {"period": "5s", "interval": "2s", "minPassingRuns": 2},
+            "observation": {"period": "1s", "interval": "1s", "minPassingRuns": 2},
             **spec,
         }
         return self.create("rcacomponents", name, spec=content)

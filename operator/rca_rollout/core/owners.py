@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rca_rollout.api.meta import API_VERSION
@@ -17,3 +18,8 @@ def owner_reference(kind: str, name: str, uid: str) -> dict[str, Any]:
         "controller": True,
         "blockOwnerDeletion": False,
     }
+
+
+def owned(body: Mapping[str, Any], uid: str) -> bool:
+    """Whether the object with this UID is among the owners, whatever the names say."""
+    return any(reference.get("uid") == uid for reference in body["metadata"].get("ownerReferences") or [])

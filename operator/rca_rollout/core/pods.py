@@ -150,11 +150,7 @@ def _diagnose_pod(pod: Body, *, start_timeout: timedelta, now: datetime) -> Outc
             return Running(wake_at=created + _IMAGE_GRACE, note=f"{reason} of {state['name']}")
         if reason in _CONFIG_REASONS:
             if now >= created + start_timeout:
-                text = str(waiting.get("message", ""))[:300]
-                return Broken(
-                    Reason.CONTAINER_CONFIG_ERROR,
-                    f"container {state['name']} cannot start ({reason}): {text}",
-                )
+                return _cannot_start(state["name"], f"{reason}: {waiting.get('message', '')}", name)
             return Running(wake_at=created + start_timeout, note=f"{reason} of {state['name']}")
     scheduled = _condition(status, "PodScheduled", wanted="False")
     if scheduled:
@@ -207,10 +203,7 @@ def _failed(pod: Body) -> Broken:
                 Reason.OUT_OF_MEMORY, f"container {container} ran out of memory: {more}", name, container
             )
         if ended.get("reason") in _NEVER_RAN:
-            text = " ".join(str(ended.get("message", "")).split())[:300]
-            return Broken(
-                Reason.CONTAINER_CONFIG_ERROR, f"container {container} cannot start: {text}", name, container
-            )
+            return _cannot_start(container, str(ended.get("message", "")), name)
         if container in (PREPARE, SCORECARD):
             return _own_container(container, ended, name)
         signal = f"signal {ended['signal']}" if ended.get("signal") else f"status {ended.get('exitCode')}"
@@ -227,6 +220,21 @@ def _pod_failed(status: Body, name: str) -> Broken:
     reason = status.get("reason") or "unknown"
     return Broken(
         Reason.POD_FAILED, f"Pod {name} failed ({reason}): {str(status.get('message', ''))[:300]}", name
+    )
+
+
+def _cannot_start(container: str, said: str, pod: str) -> Broken:
+    way_out = (
+        "is the harness image of this version?"
+        if container in (PREPARE, SCORECARD)
+        else "check job.image, job.command and job.args in the EvalSuite"
+    )
+    text = " ".join(said.split())[:300]
+    return Broken(
+        Reason.CONTAINER_CONFIG_ERROR,
+        f"container {container} cannot start: {text}; {way_out}",
+        pod,
+        container,
     )
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from rca_eval.contract import Scorecard
 from rca_rollout.api.common import ConditionType, EventType, ObjectRef, RunPhase
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.component_status import Transition
@@ -23,8 +22,10 @@ from rca_rollout.core import names, verdict
 from rca_rollout.core.clock import earliest
 from rca_rollout.core.conditions import drop_conditions, set_condition
 from rca_rollout.core.jobs import JobInputs, build_job
+from rca_rollout.core.owners import owned
 from rca_rollout.core.pods import Broken, Disrupted, Outcome, Running, Succeeded, diagnose
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.readings import Reading
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.variants import Variant, variants
 
@@ -32,17 +33,6 @@ MAX_ATTEMPTS = 4  # the first, and three that were disrupted from outside
 KEEP_JOB = 600  # seconds that a Job stays for a look after its result is stored
 _WAIT_FOR_SUITE = timedelta(seconds=30)
 _MOST_KEYS = 64  # as many modes as a run's status can hold
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A scorecard read from the Job's log, verified against its digests, and where it is stored."""
-
-    scorecard: Scorecard
-    sha256: str
-    config_map: str
-    key: str
-    stored: bool
 
 
 @dataclass(frozen=True)
@@ -232,7 +222,7 @@ def _watch(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
             return _end(snapshot, RunPhase.ERROR, Reason.JOB_LOST, text, now)
         return RunPlan(status, (CreateJob(_job_body(snapshot, suite)),), wake_at=now + timedelta(seconds=10))
     uid = str(job["metadata"]["uid"])
-    if not _owned(job, snapshot.run):
+    if not owned(job, snapshot.run.metadata.uid):
         text = f"a Job named {ref.name} exists and is not ours: delete it"
         return _end(snapshot, RunPhase.ERROR, Reason.JOB_CONFLICT, text, now)
     if ref.uid and ref.uid != uid:
@@ -321,7 +311,7 @@ def _conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...]
 def _after(snapshot: RunSnapshot) -> RunPlan:
     """A finished run: its Job goes when its time comes, or at once when nobody will look at its result."""
     job, status = snapshot.job, snapshot.run.status
-    if job is None or not _owned(job, snapshot.run):
+    if job is None or not owned(job, snapshot.run.metadata.uid):
         return RunPlan(status)
     ended = any(
         c.get("type") in ("Complete", "Failed") and c.get("status") == "True"
@@ -384,11 +374,6 @@ def _conditions(snapshot: RunSnapshot, status: EvalRunStatus, now: datetime) -> 
             conditions, ConditionType.RECONCILING, True, reason, message, generation=generation, now=now
         )
     return status.evolve(observed_generation=generation, conditions=conditions)
-
-
-def _owned(job: Mapping[str, Any], run: EvalRun) -> bool:
-    references = job["metadata"].get("ownerReferences") or []
-    return any(reference.get("uid") == run.metadata.uid for reference in references)
 
 
 def _job_body(snapshot: RunSnapshot, suite: SuiteFacts) -> dict[str, Any]:

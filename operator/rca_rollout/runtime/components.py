@@ -18,6 +18,7 @@ from rca_rollout.core.lifecycle.decide import decide
 from rca_rollout.core.lifecycle.invalid import invalid_status
 from rca_rollout.core.lifecycle.refusal import Refusal, show_refusal
 from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun, Plan, Snapshot, WriteKey
+from rca_rollout.core.owners import owned
 from rca_rollout.core.target import view_target
 from rca_rollout.kube.client import REQUEST_TIMEOUT
 from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError, RefusedError
@@ -145,7 +146,7 @@ class ComponentReconciler:
             try:
                 match action:
                     case CreateRun():
-                        wake = await self._create(key, action, now) or wake
+                        wake = await self._create(key, uid, action, now) or wake
                     case DeleteRun():
                         with contextlib.suppress(NotFoundError, ConflictError):
                             await world.kube.delete(RUNS, key.namespace, action.name, uid=action.uid)
@@ -161,11 +162,14 @@ class ComponentReconciler:
         # A change of status may have planned an action for the next look: look at once, the watch may be slower.
         return now if changed and plan.wake_at == now.replace(microsecond=0) else wake
 
-    async def _create(self, key: Key, action: CreateRun, now: datetime) -> datetime | None:
+    async def _create(self, key: Key, uid: str, action: CreateRun, now: datetime) -> datetime | None:
         try:
             await self._world.kube.create(RUNS, key.namespace, dict(action.body))
         except AlreadyExistsError:
-            # Ours from before a crash, or somebody's: the next look at it tells by its owner.
+            # Ours from before a crash, or somebody's: the cache shows only those that this component owns.
+            there = await self._world.kube.get(RUNS, key.namespace, action.name)
+            if not owned(there, uid):
+                raise RefusedError(409, "an EvalRun of that name exists and is not ours: delete it") from None
             return now + timedelta(seconds=2)
         return None
 

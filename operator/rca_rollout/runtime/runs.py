@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import logging
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from rca_eval.contract import ContractError, canonical, pack, parse_scorecard, read_scorecard, sha256, unpack
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunStatus
 from rca_rollout.core.epoch import effective_modes
 from rca_rollout.core.lifecycle.invalid import invalid_status
-from rca_rollout.core.names import COMPONENT_LABEL, MANAGED_BY, RUN_LABEL, label_value, scorecard_name
-from rca_rollout.core.owners import owner_reference
+from rca_rollout.core.names import scorecard_name
+from rca_rollout.core.owners import owned
 from rca_rollout.core.pods import SCORECARD, Broken, Succeeded, readable_tail, termination_message
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.readings import Reading, announced_digest, from_log, from_store, store_body
 from rca_rollout.core.runs import (
     CreateJob,
     DeleteJob,
-    Reading,
     ReleaseJob,
     RunAction,
     RunPlan,
@@ -52,7 +49,6 @@ log = logging.getLogger("rca_rollout.runs")
 
 # The compressed cap is 700 KiB; base64 and the frame make 956 KiB of it. Whatever is longer is not ours.
 LOG_LIMIT = 1024 * 1024
-SCORECARD_KEY = "scorecard.json.gz"
 
 
 class RunReconciler:
@@ -171,18 +167,14 @@ class RunReconciler:
         return run.metadata.name in first or run.metadata.name not in [name for _, _, name in order]
 
     async def _read(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem | None:
-        """The scorecard, from where it is stored already or else from the log. Never trusts what it cannot verify."""
-        namespace, name = run.metadata.namespace, scorecard_name(run.metadata.name)
-        stored = await self._world.config_map(namespace, name)
+        """The scorecard, from where it is stored already or else from the log."""
+        announced = announced_digest(pod)
+        if isinstance(announced, Problem):
+            return announced
+        namespace = run.metadata.namespace
+        stored = await self._world.config_map(namespace, scorecard_name(run.metadata.name))
         if stored is not None:
-            return _from_store(run, stored, name)
-        try:
-            announced = json.loads(termination_message(pod, SCORECARD))["sha256"]
-        except (ValueError, KeyError, TypeError):
-            return Problem(
-                Reason.SCORECARD_MISSING,
-                "the scorecard container announced no digest: is the harness image of this version?",
-            )
+            return from_store(run, stored, announced)
         try:
             raw = await self._world.kube.pod_log(
                 namespace, pod["metadata"]["name"], SCORECARD, limit_bytes=LOG_LIMIT
@@ -195,11 +187,7 @@ class RunReconciler:
             raise
         except KubeError as problem:
             return Problem(Reason.LOG_UNAVAILABLE, f"the scorecard's log cannot be read: {problem.message}")
-        try:
-            card, document = read_scorecard(raw, expected_sha256=str(announced))
-        except ContractError as error:
-            return Problem(error.reason, error.message)
-        return Reading(card, sha256(document), name, SCORECARD_KEY, stored=False)
+        return from_log(run, raw, announced)
 
     async def _act(self, key: Key, run: EvalRun, action: RunAction) -> None:
         kube = self._world.kube
@@ -208,7 +196,12 @@ class RunReconciler:
                 try:
                     await kube.create(JOBS, key.namespace, dict(body))
                 except AlreadyExistsError:
-                    return  # made before a crash; the next look at it tells by its owner
+                    # Made before a crash, or somebody's: the watch shows only those with our label.
+                    there = await kube.get(JOBS, key.namespace, body["metadata"]["name"])
+                    if not owned(there, run.metadata.uid):
+                        raise RefusedError(
+                            409, "a Job of that name exists and is not ours: delete it"
+                        ) from None
             case DeleteJob(name=name, uid=uid):
                 try:
                     await kube.delete(JOBS, key.namespace, name, uid=uid)
@@ -222,51 +215,10 @@ class RunReconciler:
                     return
             case StoreScorecard(reading=reading):
                 try:
-                    await kube.create(CONFIGMAPS, key.namespace, _scorecard_body(run, reading))
+                    await kube.create(CONFIGMAPS, key.namespace, store_body(run, reading))
                 except AlreadyExistsError:
                     return  # the next look reads what is stored, and verifies it
 
 
 def _with(snapshot: RunSnapshot, **changes: Any) -> RunSnapshot:
     return RunSnapshot(**{**snapshot.__dict__, **changes})
-
-
-def _scorecard_body(run: EvalRun, reading: Reading) -> dict[str, Any]:
-    packed = pack(canonical(reading.scorecard))
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "name": reading.config_map,
-            "namespace": run.metadata.namespace,
-            "labels": {
-                **MANAGED_BY,
-                RUN_LABEL: label_value(run.metadata.name),
-                **(
-                    {COMPONENT_LABEL: label_value(run.spec.component_ref.name)}
-                    if run.spec.component_ref
-                    else {}
-                ),
-            },
-            "annotations": {"rca.bluerobin.io/sha256": reading.sha256},
-            "ownerReferences": [owner_reference("EvalRun", run.metadata.name, run.metadata.uid)],
-        },
-        "immutable": True,
-        "binaryData": {reading.key: base64.b64encode(packed).decode()},
-    }
-
-
-def _from_store(run: EvalRun, stored: Mapping[str, Any], name: str) -> Reading | Problem:
-    """What an earlier look stored. Verified again: anybody may have made a ConfigMap of that name."""
-    owners = [reference.get("uid") for reference in stored["metadata"].get("ownerReferences") or []]
-    if run.metadata.uid not in owners:
-        return Problem(
-            Reason.SCORECARD_CONFLICT, f"ConfigMap {name} exists and is not of this run: delete it"
-        )
-    try:
-        document = unpack(base64.b64decode((stored.get("binaryData") or {}).get(SCORECARD_KEY, "")))
-        card = parse_scorecard(document, source=f"ConfigMap {name}")
-    except (ContractError, ValueError) as error:
-        text = error.message if isinstance(error, ContractError) else "it is not base64"
-        return Problem(Reason.SCORECARD_CONFLICT, f"ConfigMap {name} holds no scorecard: {text}; delete it")
-    return Reading(card, sha256(document), name, SCORECARD_KEY, stored=True)

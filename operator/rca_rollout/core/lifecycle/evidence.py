@@ -77,11 +77,15 @@ def rest(draft: Draft, until: datetime) -> None:
 
 
 def held_back(draft: Draft) -> None:
-    """Why a component in Shadow is not promoted: by its spec, or because its observation goes on."""
+    """Why a component in Shadow is not promoted: by its spec, for want of a verdict, or since its observation goes on."""
+    reason, text = str(Reason.NOT_PROMOTED), "waits for the gate"
     if draft.spec.mode is Mode.SHADOW:
         reason, text = Reason.HELD, "spec.mode is Shadow: evaluated, and held back"
-    else:
-        reason, text = Reason.NOT_PROMOTED, "waits for the end of the observation"
+    elif draft.retry:
+        # The reason that `kubectl get -o wide` shows: what has to be mended, until a run says something.
+        reason, text = draft.retry.reason or reason, f"waits for a verdict: {draft.retry.message}"
+    elif draft.evidence.passing:
+        text = "waits for the end of the observation"
     draft.condition(ConditionType.PROMOTED, False, reason, text)
 
 
@@ -172,6 +176,8 @@ def _no_verdict(draft: Draft, current: CurrentRun, reason: str, message: str) ->
             reason, f"{current.trigger} run {current.name} gave no verdict: {message}", warning=True
         )
     _in_shadow(draft)
+    if not draft.active:
+        held_back(draft)
     draft.condition(ConditionType.EVALUATED, None, reason, f"no verdict, next try at {stamp(due)}: {message}")
 
 
@@ -182,9 +188,9 @@ def _waiting(draft: Draft, current: CurrentRun, note: str) -> None:
         text = f"{current.trigger} run {current.name} decides whether observation begins"
         draft.announce(Reason.RUN_IN_PROGRESS, text)
     _in_shadow(draft)
+    if not draft.active:
+        held_back(draft)
     if not gating:
-        if not draft.active:
-            held_back(draft)
         return
     if draft.retry is None:
         text = f"{current.trigger} run {current.name}" + (f": {note}" if note else "")
@@ -192,7 +198,6 @@ def _waiting(draft: Draft, current: CurrentRun, note: str) -> None:
     draft.condition(
         ConditionType.OBSERVED, False, Reason.NOT_OBSERVED, "observation begins when the gate has passed"
     )
-    draft.condition(ConditionType.PROMOTED, False, Reason.NOT_PROMOTED, "waits for the gate")
 
 
 def _in_shadow(draft: Draft) -> None:

@@ -298,7 +298,7 @@ def test_mode_shadow_puts_the_key_back_within_seconds(road: Road, figure: Callab
 
     def told() -> None:
         found = condition(road.component(GOOD), "Promoted")
-        assert (found["status"], found["reason"]) in {("False", "ShadowRequested"), ("False", "NotPromoted")}
+        assert (found["status"], found["reason"]) in {("False", "ShadowRequested"), ("False", "Held")}
         assert road.component(GOOD)["status"]["mode"] == "Shadow"
 
     eventually(told, seconds=5)

@@ -142,7 +142,7 @@ def test_a_demotion_is_on_the_way_until_it_is_read_back(world: World) -> None:
     assert world.why(ConditionType.PROMOTED) == ("True", "Demoting")
     assert world.status.demotion is None
     world.settle()
-    assert world.why(ConditionType.PROMOTED) == ("False", "NotPromoted")
+    assert world.why(ConditionType.PROMOTED) == ("False", "Held")
     assert world.reasons[-1] == "Demoted"
 
 

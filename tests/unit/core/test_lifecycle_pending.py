@@ -121,7 +121,7 @@ def test_a_suite_that_returns_during_a_back_off_is_seen_at_once_and_not_when_the
     world.suite = suites.facts()
     world.step()
     assert world.why(ConditionType.READY) == ("True", "AsExpected")
-    assert world.why(ConditionType.PROMOTED) == ("False", "NotPromoted")
+    assert world.why(ConditionType.PROMOTED) == ("False", "ImagePullFailed")
     assert world.why(ConditionType.TARGET_IN_SYNC) == ("True", "InSync")
 
 

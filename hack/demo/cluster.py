@@ -123,7 +123,7 @@ def apply_examples(cluster: Cluster) -> dict[str, str]:
     """Incidents and baselines, modes, suites, components. Returns the modes before anything happens."""
     for name, (key, path) in CONFIGMAPS.items():
         configmap(cluster, name, key, path)
-    cluster.kubectl("apply", f"--filename={QUICKSTART / 'modes.yaml'}", what="making the modes")
+    cluster.kubectl("apply", f"--filename={QUICKSTART / '1-modes.yaml'}", what="making the modes")
     before = cluster.modes()
     cluster.kubectl("apply", f"--filename={QUICKSTART}", what="making suites and components")
     return before
@@ -147,6 +147,10 @@ def remove(name: str) -> None:
     run(python("hack.cluster", "down", "--name", name), timeout=180, what="removing the cluster")
 
 
+# What every container of every Pod says, and here nobody has to mend.
+USUAL = (" Pulled ", " Created ", " Started ", " MissingClusterDNS ")
+
+
 def explain(cluster: Cluster) -> str:
     """What a person would look at next, gathered when something went wrong."""
     looks = {
@@ -162,6 +166,6 @@ def explain(cluster: Cluster) -> str:
             text = cluster.kubectl(*arguments, timeout=20)
         except DemoError as error:
             text = str(error)
-        lines = text.strip().splitlines()
+        lines = [line for line in text.strip().splitlines() if not any(word in line for word in USUAL)]
         parts.append(f"--- {title}\n" + "\n".join(lines[-60:]))
     return "\n".join(parts)

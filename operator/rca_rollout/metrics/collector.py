@@ -111,10 +111,11 @@ def _clocks(bodies: list[Body], now: datetime) -> Iterator[GaugeMetricFamily]:
             last.add_metric(key, finished.timestamp())
         started, ends = _time(observation.get("startedAt")), _time(observation.get("endsAt"))
         if started and ends:
-            elapsed.add_metric(key, max(0.0, (now - started).total_seconds()))
+            until = _time(status.get("suspendedAt")) or now  # the clock stands still while suspended
+            elapsed.add_metric(key, max(0.0, (until - started).total_seconds()))
             required.add_metric(key, (ends - started).total_seconds())
-        runs.add_metric(key, (status.get("evidence") or {}).get("passing") or 0)
-        retries.add_metric(key, (status.get("retry") or {}).get("consecutive") or 0)
+        runs.add_metric(key, _number((status.get("evidence") or {}).get("passing")) or 0)
+        retries.add_metric(key, _number((status.get("retry") or {}).get("consecutive")) or 0)
     yield from (last, runs, elapsed, required, retries)
 
 
@@ -130,4 +131,8 @@ def _number(text: Any) -> float | None:
 
 
 def _time(text: Any) -> datetime | None:
-    return datetime.fromisoformat(str(text)) if text else None
+    try:
+        found = datetime.fromisoformat(str(text)) if text else None
+    except ValueError:
+        return None
+    return found if found and found.tzinfo else None

@@ -88,6 +88,10 @@ class WorkQueue:
             return
         self._later[key] = due
         heapq.heappush(self._heap, (due, key))
+        if len(self._heap) > 2 * len(self._later) + 64:
+            # Plans that were replaced stay in the heap until their time comes, and that may be hours.
+            self._heap = [(due, key) for key, due in self._later.items()]
+            heapq.heapify(self._heap)
         self._changed.set()
 
     async def take(self) -> Key | None:

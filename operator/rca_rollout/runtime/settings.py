@@ -59,6 +59,10 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         delay = Duration.parse(text("MAX_RETRY_DELAY", "15m")).delta
     except ApiError as error:
         raise SettingsError(f"RCA_ROLLOUT_MAX_RETRY_DELAY: {error}") from None
+    if not delay:
+        raise SettingsError(
+            "RCA_ROLLOUT_MAX_RETRY_DELAY is 0: runs without a verdict would follow each other at once"
+        )
     names = (name.strip() for name in text("NAMESPACES", "").split(","))
     return Settings(
         namespaces=tuple(name for name in names if name),

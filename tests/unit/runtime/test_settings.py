@@ -1,0 +1,60 @@
+"""What the environment says, or a sentence that names the variable."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from rca_rollout.runtime.settings import SettingsError, from_environment
+
+IMAGE = {"RCA_ROLLOUT_HARNESS_IMAGE": "registry.example/harness:1"}
+
+
+def test_the_image_alone_is_enough() -> None:
+    found = from_environment(IMAGE)
+    assert found.harness_image == "registry.example/harness:1"
+    assert found.namespaces == ()
+    assert (found.metrics_port, found.health_port) == (8081, 8080)
+    assert (found.log_level, found.log_format, found.pull_policy) == ("INFO", "json", "IfNotPresent")
+    assert found.max_retry_delay == timedelta(minutes=15)
+    assert found.context is None
+
+
+def test_every_setting_is_read() -> None:
+    found = from_environment(
+        {
+            **IMAGE,
+            "RCA_ROLLOUT_NAMESPACES": " shop, ,web ",
+            "RCA_ROLLOUT_IMAGE_PULL_POLICY": "Never",
+            "RCA_ROLLOUT_LOG_LEVEL": "debug",
+            "RCA_ROLLOUT_LOG_FORMAT": "plain",
+            "RCA_ROLLOUT_MAX_RETRY_DELAY": "1m30s",
+            "RCA_ROLLOUT_METRICS_PORT": "0",
+            "RCA_ROLLOUT_HEALTH_PORT": "9000",
+            "RCA_ROLLOUT_CONTEXT": "kind-x",
+        }
+    )
+    assert found.namespaces == ("shop", "web")
+    assert (found.metrics_port, found.health_port, found.context) == (0, 9000, "kind-x")
+    assert (found.pull_policy, found.log_level, found.log_format) == ("Never", "DEBUG", "plain")
+    assert found.max_retry_delay == timedelta(seconds=90)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HARNESS_IMAGE", "  "),
+        ("IMAGE_PULL_POLICY", "never"),
+        ("LOG_LEVEL", "loud"),
+        ("LOG_FORMAT", "xml"),
+        ("MAX_RETRY_DELAY", "15 minutes"),
+        ("MAX_RETRY_DELAY", "0s"),
+        ("METRICS_PORT", "http"),
+        ("METRICS_PORT", "-1"),
+        ("HEALTH_PORT", "65536"),
+    ],
+)
+def test_what_cannot_be_used_is_named(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"RCA_ROLLOUT_{name}"):
+        from_environment({**IMAGE, f"RCA_ROLLOUT_{name}": value})

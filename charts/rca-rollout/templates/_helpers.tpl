@@ -62,7 +62,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   verbs: [update]
 - apiGroups: [batch]
   resources: [jobs]
-  verbs: [list, watch, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]

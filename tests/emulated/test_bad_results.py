@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from rca_testing.emulator.kubelet import environment
-from rca_testing.emulator.lab import Lab
+from rca_testing.emulator.lab import Lab, succeed
 from rca_testing.emulator.server import Fault, refuse
 from rca_testing.emulator.store import Body
 
@@ -118,36 +118,51 @@ WAYS: dict[str, tuple[Callable[[Lab, Body], Any], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_no_bad_result_passes_and_the_next_run_mends_it(lab: Lab, way: str) -> None:
-    spoil, reasons = WAYS[way]
+async def test_no_bad_result_passes_and_the_next_good_run_mends_it(lab: Lab) -> None:
+    """One way to be wrong after the other; each run is tried again, later each time, until one can be believed."""
+    ways = list(WAYS)
 
-    def first_is_bad(lab: Lab, job: Body) -> None:
-        (spoil if job["metadata"]["name"].endswith("-1") and _number(job) == "1" else _good)(lab, job)
+    def spoil(lab: Lab, job: Body) -> None:
+        number = int(_number(job))
+        bad = number <= len(ways)
+        (WAYS[ways[number - 1]][0] if bad else succeed)(lab, job)
 
-    lab.on_job = first_is_bad
+    lab.on_job = spoil
     lab.everything(observation={"period": "0s", "interval": "1s", "minPassingRuns": 1})
+    lab.start(MAX_RETRY_DELAY="10s")
+    await lab.phase("Active", within=1800)
+    runs = {int(run["metadata"]["name"].rpartition("-")[2]): run["status"] for run in lab.list("evalruns")}
+    for number, way in enumerate(ways, start=1):
+        status = runs[number]
+        assert status["phase"] in ("Error", "Inconclusive"), (way, status)
+        assert status["reason"] in WAYS[way][1], (way, status)
+        assert status["message"], way
+        assert "Traceback" not in str(status), way
+    assert {status["phase"] for number, status in runs.items() if number > len(ways)} == {"Passed"}
+    assert all(
+        int(entry["name"].rpartition("-")[2]) > len(ways) for entry in lab.status()["evidence"]["runs"]
+    )
+    assert len(lab.key_writes()) == 1
+    # Each reason is told once, by the component too, not once per attempt of the same kind.
+    told = [event["reason"] for event in lab.events("RcaComponent")]
+    assert told.count("ScorecardMissing") < sum(
+        reasons == {"ScorecardMissing"} for _, reasons in WAYS.values()
+    )
+
+
+async def test_while_runs_say_nothing_the_component_says_why(lab: Lab) -> None:
+    lab.on_job = _truncated
+    lab.everything()
     lab.start()
-    run = await lab.until(
-        lambda: next((r for r in lab.list("evalruns") if r["status"].get("finishedAt")), None)
-    )
-    assert run["status"]["phase"] in ("Error", "Inconclusive"), run["status"]
-    assert run["status"]["reason"] in reasons, run["status"]
-    assert run["status"]["message"]
-    assert "Traceback" not in str(run["status"])
+    condition = await lab.reason("Evaluated", "ScorecardTruncated")
+    assert condition["status"] == "Unknown"
+    assert "next try at" in condition["message"]
+    await lab.until(lambda: len(lab.list("evalruns")) > 3, within=600)
     assert lab.mode() == "Shadow"
-    condition = await lab.until(
-        lambda: lab.condition("Evaluated")["status"] == "Unknown" and lab.condition("Evaluated")
-    )
-    if condition["reason"] != "RunInProgress":
-        assert condition["reason"] in reasons
-    await lab.phase("Active")
-    assert lab.status()["runsStarted"] >= 2
-    assert all(entry["verdict"] == "Passed" for entry in lab.status()["evidence"]["runs"])
-
-
-def _good(lab: Lab, job: Body) -> None:
-    lab.kubelet.succeed(job)
+    assert lab.status()["retry"]["consecutive"] >= 3
+    lab.on_job = succeed
+    await lab.phase("Active", within=1200)
+    assert "retry" not in lab.status()
 
 
 def _number(job: Body) -> str:

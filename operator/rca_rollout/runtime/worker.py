@@ -73,7 +73,10 @@ class Workers:
             self._queue.add_after(key, min(2.0, self._backoff.next(key)))
             return
         except TransientError as problem:
-            self._retry(key, max(problem.retry_after, self._backoff.next(key)), problem)
+            delay = max(problem.retry_after, self._backoff.next(key))
+            if problem.retry_after:
+                self._queue.hold(key, delay)
+            self._retry(key, delay, problem)
             return
         except KubeError as problem:
             self._retry(key, self._backoff.next(key), problem)

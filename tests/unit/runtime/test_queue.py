@@ -214,3 +214,25 @@ def test_the_delay_doubles_up_to_its_limit_and_is_forgotten_after_a_success() ->
     assert backoff.next(A) == 0.5
     for _ in range(2000):
         assert backoff.next(B) <= 60
+
+
+async def test_a_held_key_is_not_due_before_its_time_whatever_is_heard_of_it(
+    queue: WorkQueue, clock: Clock
+) -> None:
+    queue.add(A)
+    assert await queue.take() == A
+    queue.add(A)
+    queue.hold(A, 7)
+    queue.add_after(A, 6.5)
+    queue.done(A)
+    for _ in range(6):
+        clock.now += 1
+        queue.add(A)
+        assert await nothing_is_due(queue)
+    clock.now += 0.6
+    assert await nothing_is_due(queue)
+    clock.now += 0.4
+    assert await queue.take() == A
+    queue.done(A)
+    queue.add(A)
+    assert await queue.take() == A

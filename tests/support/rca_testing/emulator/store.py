@@ -58,7 +58,10 @@ class Change:
 
 
 class Store:
-    """The semantics that the operator relies on. `on_change` is told of every change, synchronously."""
+    """The semantics that the operator relies on. `on_change` is told of every change, synchronously.
+
+    Stored objects are never changed in place, and what is returned is what is stored: copy before changing it.
+    """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
@@ -75,11 +78,11 @@ class Store:
             group = GROUPS.get(plural)
             text = f'{plural}{"." + group if group else ""} "{name}" not found'
             raise Refusal(404, "NotFound", text)
-        return copy.deepcopy(found)
+        return found
 
     def list(self, plural: str, namespace: str | None) -> list[Body]:
         return [
-            copy.deepcopy(body)
+            body
             for (kind, where, _), body in sorted(self.objects.items())
             if kind == plural and namespace in (None, where)
         ]
@@ -88,9 +91,7 @@ class Store:
         name = body["metadata"]["name"]
         if (plural, namespace, name) in self.objects:
             raise Refusal(409, "AlreadyExists", f'{plural} "{name}" already exists')
-        made = copy.deepcopy(body)
-        made.setdefault("apiVersion", VERSIONS.get(plural, "v1"))
-        made.setdefault("kind", KINDS[plural])
+        made = {"apiVersion": VERSIONS.get(plural, "v1"), "kind": KINDS[plural], **body}
         made["metadata"] = {
             **made["metadata"],
             "namespace": namespace,
@@ -114,7 +115,7 @@ class Store:
                 raise Refusal(
                     409, "Conflict", text + "please apply your changes to the latest version and try again"
                 )
-        new = {**old, "status": copy.deepcopy(body.get("status") or {})}
+        new = {**old, "status": body.get("status") or {}}
         return self._put(plural, namespace, name, self._admitted(CUSTOM[plural], new))
 
     def json_patch(self, plural: str, namespace: str, name: str, operations: list[Body]) -> Body:
@@ -171,15 +172,15 @@ class Store:
     def _put(self, plural: str, namespace: str, name: str, body: Body) -> Body:
         old = self.objects.get((plural, namespace, name))
         if old is not None and old == body:
-            return copy.deepcopy(old)  # a write without a difference makes no new version
-        body["metadata"]["resourceVersion"] = str(next(self._versions))
-        self.objects[plural, namespace, name] = body
-        self._log(plural, old, body)
-        return copy.deepcopy(body)
+            return old  # a write without a difference makes no new version
+        new = {**body, "metadata": {**body["metadata"], "resourceVersion": str(next(self._versions))}}
+        self.objects[plural, namespace, name] = new
+        self._log(plural, old, new)
+        return new
 
     def _log(self, plural: str, before: Body | None, after: Body | None) -> None:
         self.version = int(after["metadata"]["resourceVersion"]) if after else next(self._versions)
-        change = Change(self.version, plural, before, copy.deepcopy(after))
+        change = Change(self.version, plural, before, after)
         self.history.append(change)
         self.on_change(change)
 

@@ -40,36 +40,32 @@ VERDICTS = ("Passed", "Passed", "Passed", "Failed", "Inconclusive", "Error", "Su
 
 
 class Ledger:
-    """What really happened, apart from the status: in which epoch and context each run was made, and how it ended."""
+    """What really happened: for which epoch and context each run was made, how often those changed, what failed.
+
+    An epoch or context that comes back is another one, as far as the operator saw it go: its evidence is gone.
+    """
 
     def __init__(self) -> None:
         self.epoch: tuple[str | None, int] = (None, 0)
         self.context: tuple[str | None, int] = (None, 0)
-        self.made_in: dict[str, tuple[int, int]] = {}
-        self.failed_epochs: set[int] = set()
-
-    def observe(self, world: World) -> None:
-        """Called where the operator looks: an epoch or context that it never saw does not exist."""
-        snapshot = world.snapshot()
-        if isinstance(snapshot.suite, Problem):
-            return
-        epoch = epoch_of(snapshot.component.spec, snapshot.suite)
-        if epoch != self.epoch[0]:
-            self.epoch = (epoch, self.epoch[1] + 1)
-        context = context_of(snapshot.siblings)
-        if context != self.context[0]:
-            self.context = (context, self.context[1] + 1)
+        self.made_for: dict[str, tuple[Any, Any]] = {}
+        self.failed: set[int] = set()
 
     def record(self, world: World) -> None:
+        """Called after each step of the operator."""
+        status = world.status
+        if status.epoch != self.epoch[0]:
+            self.epoch = (status.epoch, self.epoch[1] + 1)
+        if status.context != self.context[0]:
+            self.context = (status.context, self.context[1] + 1)
         for name in world.created:
-            self.made_in.setdefault(name, (self.epoch[1], self.context[1]))
-        evidence = world.status.evidence
-        for run in evidence.runs if evidence else ():
+            self.made_for.setdefault(name, self.present())
+        for run in status.evidence.runs if status.evidence else ():
             if run.verdict == "Failed":
-                self.failed_epochs.add(self.made_in[run.name][0])
+                self.failed.add(self.made_for[run.name][0][1])
 
-    def present(self) -> tuple[int, int]:
-        return self.epoch[1], self.context[1]
+    def present(self) -> tuple[Any, Any]:
+        return self.epoch, self.context
 
 
 def _observation(minimum: int, period: str) -> dict[str, Any]:
@@ -113,7 +109,6 @@ class Lifecycle(RuleBasedStateMachine):
             assert self.world.status.evidence == before
 
     def _step(self, crash: Crash | None) -> None:
-        self.ledger.observe(self.world)
         self.world.step(crash)
         self.ledger.record(self.world)
 
@@ -218,11 +213,13 @@ class Lifecycle(RuleBasedStateMachine):
         assert not isinstance(write.snapshot.suite, Problem)
         assert write.snapshot.claimed_by is None
         assert status.evidence is not None
-        assert self.ledger.present()[0] not in self.ledger.failed_epochs
+        assert status.epoch == epoch_of(spec, write.snapshot.suite)
+        assert status.context == context_of(write.snapshot.siblings)
+        assert self.ledger.epoch[1] not in self.ledger.failed
         passed = {
             name
-            for name, made_in in self.ledger.made_in.items()
-            if made_in == self.ledger.present() and self.ended.get(name) == "Passed"
+            for name, made_for in self.ledger.made_for.items()
+            if made_for == self.ledger.present() and self.ended.get(name) == "Passed"
         }
         assert len(passed) >= spec.observation.min_passing_runs
         assert status.observation is not None

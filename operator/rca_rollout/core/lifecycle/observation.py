@@ -65,6 +65,7 @@ def _next_run(draft: Draft, end: datetime) -> None:
     # The closing run comes as soon as the period is over, not an interval later.
     due = earliest(last + draft.spec.observation.interval.delta, end if last < end else None)
     if due and due > draft.now:
-        draft.wake_at(due)
+        # The end counts also when the closing run is there already: a clock that was set back reaches it again.
+        draft.wake_at(due, end if end > draft.now else None)
         return
     evidence.start(draft, Trigger.CLOSING if draft.now >= end else Trigger.OBSERVATION)

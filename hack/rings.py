@@ -45,6 +45,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # A ring that hangs must not hang CI: far above what the slowest ring needs on two busy cores.
 RING_TIMEOUT = float(os.environ.get("RCA_RING_TIMEOUT", "1800"))
 NOTHING_COLLECTED = 5
+# The rings without a cluster share nothing between files, so they use the machine's cores; four are enough.
+SIDE_BY_SIDE = ("unit", "emulated")
+MOST_WORKERS = 4
 
 
 class UnavailableError(Exception):
@@ -195,11 +198,23 @@ RINGS: Mapping[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
 }
 
 
+def workers(ring: str, extra: Sequence[str]) -> list[str]:
+    """How many processes a ring's tests run in; one when a person wants to debug, or says how many."""
+    asked = any(option.startswith(("-n", "--numprocesses", "--pdb", "--trace")) for option in extra)
+    cores = min(os.cpu_count() or 1, MOST_WORKERS)
+    return (
+        []
+        if asked or ring not in SIDE_BY_SIDE or cores < 2
+        else [f"--numprocesses={cores}", "--dist=loadfile"]
+    )
+
+
 def _pytest(ring: str, environment: Mapping[str, str], extra: Sequence[str]) -> tuple[Counts, int]:
     """Run one ring's tests with their output as it comes; one out of time is ended with its children."""
     with tempfile.TemporaryDirectory(prefix="rca-ring-") as scratch:
         junit = Path(scratch) / "junit.xml"
-        command = [sys.executable, "-m", "pytest", f"tests/{ring}", f"--junit-xml={junit}", *extra]
+        command = [sys.executable, "-m", "pytest", f"tests/{ring}", f"--junit-xml={junit}"]
+        command += [*workers(ring, extra), *extra]
         process = subprocess.Popen(
             command,
             cwd=ROOT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hack.rings import Counts, Result, judge, read_junit, summary
+from hack.rings import Counts, Result, judge, read_junit, summary, workers
 
 JUNIT = """<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests">
 <testsuite name="pytest" errors="1" failures="2" skipped="3" tests="10" time="1.5"/></testsuites>"""
@@ -61,3 +61,9 @@ def test_a_ring_whose_cluster_did_not_start_is_a_failure_everywhere() -> None:
         "cluster", ran=False, counts=Counts(failed=1), why="`python -m hack.cluster up` failed, see above"
     )
     assert summary([result], ci=False)[1] == 1
+
+
+def test_only_rings_without_a_cluster_run_side_by_side_and_not_under_a_debugger() -> None:
+    assert workers("cluster", []) == workers("node", []) == []
+    assert workers("unit", ["--pdb"]) == workers("unit", ["-n0"]) == []
+    assert all("=" in option for option in workers("unit", ["-k", "gate"]))

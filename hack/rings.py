@@ -17,7 +17,8 @@ What the tests of a ring find in their environment:
     RCA_TEST_HARNESS_IMAGE
     RCA_TEST_PLAIN_ENGINE_IMAGE
 
-A cluster that was not up before is taken down afterwards, unless RCA_TEST_KEEP=1. RCA_CLUSTER_CONTEXT names
+The clusters are called rca-api and rca-test; RCA_TEST_NAME=x makes that x-api and x-test. One that was not
+up before is taken down afterwards, unless RCA_TEST_KEEP=1. RCA_CLUSTER_CONTEXT names
 a context of your own kubeconfig to use instead. With CI=true a ring that was skipped counts as failed:
 green must mean that it ran.
 """
@@ -42,6 +43,8 @@ from hack import images
 from hack.cluster import engine, localnode
 
 ROOT = Path(__file__).resolve().parents[1]
+# Two checkouts on one machine can test at the same time under names of their own.
+API, NODE = (f"{os.environ.get('RCA_TEST_NAME', 'rca')}-{part}" for part in ("api", "test"))
 # A ring that hangs must not hang CI: far above what the slowest ring needs on two busy cores.
 RING_TIMEOUT = float(os.environ.get("RCA_RING_TIMEOUT", "1800"))
 NOTHING_COLLECTED = 5
@@ -161,11 +164,11 @@ def _nothing() -> Iterator[dict[str, str]]:
 @contextmanager
 def _control_plane() -> Iterator[dict[str, str]]:
     if os.environ.get("RCA_CLUSTER_CONTEXT"):
-        with _running("rca-test") as environment:
+        with _running(NODE) as environment:
             yield environment
         return
     # Not the node's cluster: these tests play the part of the Job controller's Pods themselves.
-    with _running("rca-api", "--control-plane-only") as environment:
+    with _running(API, "--control-plane-only") as environment:
         yield environment
 
 
@@ -177,9 +180,9 @@ def _node() -> Iterator[dict[str, str]]:
         and not localnode.may_run_a_node()
     ):
         raise UnavailableError("needs a Docker engine that answers, or root on Linux")
-    with _running("rca-test") as environment:
+    with _running(NODE) as environment:
         try:
-            images.load("rca-test")
+            images.load(NODE)
         except subprocess.CalledProcessError as error:
             raise SetupError("the images could not be built and loaded, see above") from error
         names = {

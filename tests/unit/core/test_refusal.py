@@ -1,0 +1,106 @@
+"""What the API server refuses: said where a person looks, once, and only as long as it is wanted.
+
+Aspects: the key (towards Active), the run; the same refusal again; what is not wanted any more; a promotion that is
+intended again and again is told once. (A real server refuses in the ring *node*.)
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from rca_testing.lifecycle_world import World
+
+from rca_rollout.api import RcaComponent, RcaComponentStatus, parse
+from rca_rollout.api.common import ConditionType
+from rca_rollout.api.reasons import Reason
+from rca_rollout.core.lifecycle.refusal import Refusal, show_refusal
+from rca_rollout.core.lifecycle.snapshot import CreateRun, WriteKey
+
+QUICK = {"period": "0s", "interval": "1s", "minPassingRuns": 1}
+KEY = Refusal(Reason.WRITE_FAILED, 'configmaps "modes" is forbidden: not today')
+RUN = Refusal(Reason.RUN_REFUSED, "exceeded quota: runs")
+
+
+def _promoting() -> World:
+    """A world that has decided to write the key, and not written it."""
+    world = World(observation=QUICK)
+    for _ in range(40):
+        plan = world.decide()
+        if any(isinstance(action, WriteKey) for action in plan.actions):
+            return world
+        current = world.status.current_run
+        if current and current.name in world.runs and current.uid:
+            world.end_run("Passed")
+        world.step()
+        world.now += timedelta(seconds=2)
+    raise AssertionError(world.status)
+
+
+def _shown(world: World, refusal: Refusal) -> RcaComponentStatus:
+    component = parse(RcaComponent, world.component)
+    assert isinstance(component, RcaComponent)
+    return show_refusal(component, world.decide().status, refusal, world.now)
+
+
+def _keep(world: World, status: RcaComponentStatus) -> None:
+    world.component["status"] = status.to_dict()
+
+
+def test_a_refused_write_of_the_key_is_a_matter_for_a_person_and_says_which_key_and_why() -> None:
+    status = _shown(_promoting(), KEY)
+    for kind, value in (
+        (ConditionType.PROMOTED, "False"),
+        (ConditionType.READY, "False"),
+        (ConditionType.STALLED, "True"),
+    ):
+        found = status.condition(kind)
+        assert found is not None
+        assert (found.status, found.reason) == (value, "WriteFailed")
+        assert "of ConfigMap modes to Active: " + KEY.message in found.message
+        assert "change what refuses it" in found.message
+    assert status.condition(ConditionType.RECONCILING) is None
+    assert status.last_transition is not None
+    assert (status.last_transition.reason, status.last_transition.type) == ("WriteFailed", "Warning")
+
+
+def test_a_refused_run_keeps_the_component_ready_and_says_why_there_is_no_verdict() -> None:
+    world = World()
+    while not any(isinstance(action, CreateRun) for action in world.decide().actions):
+        _keep(world, world.decide().status)
+    status = _shown(world, RUN)
+    evaluated, ready = status.condition(ConditionType.EVALUATED), status.condition(ConditionType.READY)
+    assert evaluated is not None
+    assert ready is not None
+    assert (evaluated.status, evaluated.reason) == ("Unknown", "RunRefused")
+    assert RUN.message in evaluated.message
+    assert ready.status == "True"
+
+
+def test_the_same_refusal_is_written_once() -> None:
+    world = _promoting()
+    _keep(world, _shown(world, KEY))
+    before = world.component["status"]
+    world.now += timedelta(seconds=5)
+    assert _shown(world, KEY).to_dict() == before
+
+
+def test_an_intention_that_is_renewed_because_of_a_refusal_is_not_told_again() -> None:
+    world = _promoting()
+    _keep(world, _shown(world, KEY))
+    told = world.status.last_transition
+    moved = world.status.condition(ConditionType.READY)
+    for _ in range(5):
+        world.now += timedelta(seconds=40)
+        _keep(world, _shown(world, KEY))
+        assert world.status.intent is not None
+    assert world.status.last_transition == told
+    assert world.status.condition(ConditionType.READY) == moved
+
+
+def test_a_refusal_is_over_when_nobody_wants_the_thing_any_more() -> None:
+    world = _promoting()
+    assert KEY.wanted(world.decide().status)
+    assert not RUN.wanted(world.decide().status)
+    world.component["spec"]["mode"] = "Shadow"
+    world.settle()
+    assert not KEY.wanted(world.status)

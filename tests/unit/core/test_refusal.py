@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+from rca_testing import evidence
 from rca_testing.lifecycle_world import World
+from rca_testing.run_world import Road, reading
 
 from rca_rollout.api import RcaComponent, RcaComponentStatus, parse
 from rca_rollout.api.common import ConditionType
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.lifecycle.refusal import Refusal, show_refusal
 from rca_rollout.core.lifecycle.snapshot import CreateRun, WriteKey
+from rca_rollout.core.runs import CreateJob, DeleteJob, ReleaseJob, RunAction, StoreScorecard, refused
 
 QUICK = {"period": "0s", "interval": "1s", "minPassingRuns": 1}
 KEY = Refusal(Reason.WRITE_FAILED, 'configmaps "modes" is forbidden: not today')
@@ -104,3 +108,31 @@ def test_a_refusal_is_over_when_nobody_wants_the_thing_any_more() -> None:
     world.component["spec"]["mode"] = "Shadow"
     world.settle()
     assert not KEY.wanted(world.status)
+
+
+@pytest.mark.parametrize(
+    ("action", "reason", "what"),
+    [
+        (CreateJob({}), "JobRefused", "the API server refused the Job: exceeded quota"),
+        (
+            StoreScorecard(reading(evidence.scorecard(dataset_sha256="0" * 64), stored=False)),
+            "ScorecardRefused",
+            "for the scorecard: exceeded quota",
+        ),
+    ],
+)
+def test_an_evaluation_without_its_job_or_its_scorecard_says_which_of_them_was_refused(
+    action: RunAction, reason: str, what: str
+) -> None:
+    road = Road().running()
+    plan = refused(road.snapshot(), action, "exceeded quota", road.now)
+    assert plan is not None
+    assert (plan.status.phase, plan.status.reason) == ("Error", reason)
+    assert what in (plan.status.message or "")
+    assert "change what refuses it" in (plan.status.message or "")
+
+
+@pytest.mark.parametrize("action", [DeleteJob("job", "uid"), ReleaseJob("job", 600)])
+def test_a_verdict_stands_when_its_job_may_not_be_tidied_away(action: RunAction) -> None:
+    road = Road().running()
+    assert refused(road.snapshot(), action, "not today", road.now) is None

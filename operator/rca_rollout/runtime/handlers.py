@@ -16,7 +16,7 @@ from rca_rollout.core.names import COMPONENT_LABEL, MANAGED_SELECTOR, WATCH_SELE
 from rca_rollout.runtime.cache import Cache, run_of, slim, slim_pod
 from rca_rollout.runtime.queue import Key, WorkQueue
 
-STUCK_AFTER = 180.0  # seconds in one reconciliation before the process counts as ill; requests end after 30
+STUCK_AFTER = 180.0  # seconds in one reconciliation before the process counts as ill; requests end after 10
 
 
 def configure(settings: kopf.OperatorSettings) -> None:

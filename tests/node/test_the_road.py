@@ -323,8 +323,13 @@ def test_a_new_revision_of_an_active_component_goes_through_shadow_first(road: R
         assert road.value(GOOD_KEY) == "Shadow"
 
     eventually(demoted, seconds=5, every=0.05)
-    active = road.phase(GOOD, "Active", 90)
-    assert active["status"]["promotion"]["revision"] == "2026.12.01"
+
+    def promoted() -> None:
+        # Not the phase alone: for a moment it is still the old revision's, until its demotion is read back.
+        status = road.component(GOOD)["status"]
+        assert (status["phase"], status.get("promotion", {}).get("revision")) == ("Active", "2026.12.01")
+
+    eventually(promoted, seconds=90)
     assert road.value(GOOD_KEY) == "Active"
     back = [
         version

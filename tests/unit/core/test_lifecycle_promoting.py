@@ -141,6 +141,18 @@ def _neighbour(world: World) -> None:
     world.siblings = (sibling("Active"),)
 
 
+def _failed(world: World) -> None:
+    """However it came there: a failure on record is enough."""
+    world.component["status"]["evidence"]["failing"] = 1
+
+
+def _clock_set_back(world: World) -> None:
+    """Before the end of the period, although the closing run was started after it."""
+    assert world.status.observation
+    assert world.status.observation.ends_at
+    world.now = world.status.observation.ends_at - timedelta(seconds=1)
+
+
 def _turn(world: World) -> None:
     world.siblings = (sibling("Shadow", promoting_since=world.now - timedelta(seconds=5)),)
 
@@ -188,7 +200,7 @@ def _renamed(world: World) -> None:
 
 
 OVERTAKEN: list[Callable[[World], None]] = [
-    _hold, _suspend, _ship, _dataset, _tolerance, _suite_gone, _longer, _more_runs, _neighbour, _turn, _replaced,
+    _failed, _clock_set_back, _hold, _suspend, _ship, _dataset, _tolerance, _suite_gone, _longer, _more_runs, _neighbour, _turn, _replaced,
     _removed, _foreign, _claimed, _opted_out, _from_git, _immutable, _renamed,
 ]  # fmt: skip
 

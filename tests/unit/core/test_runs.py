@@ -294,6 +294,13 @@ def test_what_cannot_be_read_or_verified_is_an_error_with_its_reason(reason: str
     assert (road.status.phase, road.status.reason) == (RunPhase.ERROR, reason)
 
 
+def test_a_scorecard_measured_beside_other_modes_than_intended_is_inconclusive() -> None:
+    beside = {name: {**modes, "Memory.Mode": "Active"} for name, modes in evidence.MODES.items()}
+    road = Road().succeeded(evidence.scorecard(suites.facts().dataset_sha256, modes=beside)).settle()
+    assert (road.status.phase, road.status.reason) == (RunPhase.INCONCLUSIVE, "VariantMissing")
+    assert "other modes than intended" in road.status.message
+
+
 def test_a_succeeded_job_whose_scorecard_was_not_read_yet_is_no_verdict() -> None:
     road = Road().succeeded()
     road.reading = None

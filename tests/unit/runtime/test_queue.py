@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from rca_rollout.runtime.queue import Backoff, Key, WorkQueue
 
+pytestmark = pytest.mark.timeout(10)  # what is lost is waited for
+
 A, B = Key("RcaComponent", "shop", "a"), Key("RcaComponent", "shop", "b")
 
 

@@ -69,6 +69,7 @@ STEPS = (
     Step("layers", "who may import whom (.importlinter)", command(str(BIN / "lint-imports"), "--no-cache")),
     Step("purity", "no clock, chance or files in the pure parts", command(PYTHON, "-m", "hack.purity")),
     Step("layout", "no __init__.py in a source root", layout),
+    Step("locks", "the locks fit pyproject.toml", command(PYTHON, "-m", "hack.locks")),
     Step("crds", "crds/ is what the models generate", command(PYTHON, "-m", "hack.crdgen", "--check")),
     Step("chart-crds", "the chart's CRDs are copies", command(PYTHON, "-m", "hack.chart_crds", "--check")),
     Step("chart", "helm lint, helm template and kubeconform over every values file", render),

@@ -243,6 +243,19 @@ async def test_of_two_components_on_one_key_the_oldest_has_it(lab: Lab) -> None:
     await lab.reason("Promoted", "Adopted", "younger")
 
 
+async def test_a_key_of_another_config_map_is_claimed_within_a_suite_whose_modes_go_by_their_keys(
+    lab: Lab,
+) -> None:
+    lab.everything()
+    await lab.quiet(2)
+    lab.modes(name="other-modes")
+    lab.component("younger", target={"configMapRef": {"name": "other-modes"}, "key": KEY})
+    lab.start()
+    condition = await lab.reason("Stalled", "TargetClaimed", "younger")
+    assert "live" in condition["message"]
+    assert "suite" in condition["message"]
+
+
 async def test_two_components_of_a_suite_are_promoted_one_after_the_other(lab: Lab) -> None:
     lab.modes({KEY: "Shadow", "RcaMemory.Mode": "Shadow"})
     lab.data()

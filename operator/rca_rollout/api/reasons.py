@@ -46,7 +46,10 @@ class Reason(StrEnum):
         "TargetNotOptedIn",
         "The target's ConfigMap lacks our label, or does not list the key.",
     )
-    TARGET_CLAIMED = "TargetClaimed", "An older RcaComponent holds the same key."
+    TARGET_CLAIMED = (
+        "TargetClaimed",
+        "An older RcaComponent holds the same key, in the same ConfigMap or suite.",
+    )
     TARGET_IMMUTABLE = "TargetImmutable", "The target's ConfigMap is immutable, so its key cannot be written."
     TARGET_KEY_MISSING = (
         "TargetKeyMissing",

@@ -97,7 +97,7 @@ class ComponentReconciler:
         )
 
     def _older_claim(self, component: RcaComponent) -> str | None:
-        """The component that holds the same key and is older (by creation, then by UID)."""
+        """The older component (by creation, then by UID) with the same key in the same ConfigMap, or in the same suite."""
         target = component.spec.target
         mine = (component.metadata.creation_timestamp, component.metadata.uid)
         for raw in self._world.cache.components(component.metadata.namespace):
@@ -105,7 +105,11 @@ class ComponentReconciler:
             if isinstance(other, InvalidSpec) or other.metadata.uid == component.metadata.uid:
                 continue
             theirs = other.spec.target
-            same = (theirs.config_map_ref.name, theirs.key) == (target.config_map_ref.name, target.key)
+            # In a suite, the modes of an evaluation are told apart by their keys alone.
+            same = theirs.key == target.key and (
+                theirs.config_map_ref.name == target.config_map_ref.name
+                or other.spec.suite_ref.name == component.spec.suite_ref.name
+            )
             created = other.metadata.creation_timestamp
             if (
                 same

@@ -91,7 +91,7 @@ def _claim_problem(draft: Draft) -> Problem | None:
         return None
     return Problem(
         Reason.TARGET_CLAIMED,
-        f"the key {draft.key} of ConfigMap {draft.config_map} belongs to the older RcaComponent {older}: "
+        f"the key {draft.key} belongs to the older RcaComponent {older} of the same ConfigMap or suite: "
         "give this one a key of its own, or delete the other",
         stalled=True,
     )

@@ -1,5 +1,4 @@
-"""One run of a manifest, answered: the governing ranking, and what a component in Shadow would have ranked.
-"""
+"""One run of a manifest, answered: the governing ranking, and what a component in Shadow would have ranked."""
 
 from collections.abc import Mapping
 from decimal import Decimal

@@ -1,5 +1,4 @@
-"""Which graph keys the harness may touch. It writes and deletes, so everything but its own prefix is refused.
-"""
+"""Which graph keys the harness may touch. It writes and deletes, so everything but its own prefix is refused."""
 
 import re
 
@@ -11,8 +10,7 @@ _OWN = re.compile(rf"^{PREFIX}:[A-Za-z0-9][A-Za-z0-9._-]{{0,62}}:(ScorerOnly|Liv
 
 
 def graph_key(run: str, arm: str) -> str:
-    """`bluerobin_stack_eval:<run>:<arm>`. Raises `ContractError(StoreKeyRefused)` for parts that do not fit.
-    """
+    """`bluerobin_stack_eval:<run>:<arm>`. Raises `ContractError(StoreKeyRefused)` for parts that do not fit."""
     return checked(f"{PREFIX}:{run}:{arm}")
 
 

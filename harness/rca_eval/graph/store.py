@@ -103,8 +103,7 @@ class GraphStore:
 
 @contextlib.contextmanager
 def open_store(where: str = EMBEDDED) -> Iterator[GraphStore]:
-    """A store: `embedded`, or a URL such as `falkor://host:6379`. Raises `ContractError(StoreUnavailable)`.
-    """
+    """A store: `embedded`, or a URL such as `falkor://host:6379`. Raises `ContractError(StoreUnavailable)`."""
     if where != EMBEDDED:
         database = _server(where)
         try:
@@ -161,8 +160,7 @@ def _server(url: str) -> Any:
 
 
 def _stop(database: Any) -> None:
-    """End the embedded server at once: nothing in it is worth saving, and its own shutdown waits for seconds.
-    """
+    """End the embedded server at once: nothing in it is worth saving, and its own shutdown waits for seconds."""
     client = database.client
     pid, folder = client.pid, client.redis_dir
     if pid:

@@ -10,8 +10,7 @@ from rca_eval.contract import PREDICTIONS_LIMIT, ContractError, Reason
 
 
 def read_bytes(path: Path, *, what: str, limit: int, reason: Reason = Reason.FILE_UNREADABLE) -> bytes:
-    """The bytes of a file that a person named (links are followed). Raises `ContractError` in one sentence.
-    """
+    """The bytes of a file that a person named (links are followed). Raises `ContractError` in one sentence."""
     try:
         # Without NONBLOCK a pipe that nobody writes to would be waited for, for ever.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:

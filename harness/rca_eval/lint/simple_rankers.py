@@ -36,8 +36,7 @@ RANKERS: tuple[tuple[str, Score], ...] = (
 
 
 def saturation(truth: GroundTruth) -> Iterator[tuple[str, Fraction]]:
-    """The rules that alone reach AC@1 >= 0.9 on the incidents that have telemetry; ties count against them.
-    """
+    """The rules that alone reach AC@1 >= 0.9 on the incidents that have telemetry; ties count against them."""
     usable = [one for one in truth.incidents if one.alert and one.telemetry and one.telemetry.services]
     for name, score in RANKERS:
         hits = sum(_hit(one, score, truth.window_seconds) for one in usable)

@@ -147,7 +147,7 @@ def _incident(row: Row, onset: int, *, graded: bool) -> dict[str, Any]:
 def _telemetry(row: Row, *, graded: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     series = row.has_series or not graded  # the degraded incident is a feature of the graded profile
     yield row.cause, _service(CAUSE, 0, series)
-    yield row.trap, _service(TRAP, RIVAL_LAG, series)
+    yield row.trap, _service(TRAP, 0, series)  # as early as the cause, or the first to move were the answer
     yield row.rival, _service(row.numbers if graded else TRAP, RIVAL_LAG, series)
     if graded and row.loud_leaf:
         yield row.loud_leaf, _service(row.loud_numbers, RIVAL_LAG, series)

@@ -21,5 +21,5 @@ def run_known_bad(truth: GroundTruth, dataset_sha256: str, store: GraphStore) ->
     for case in work:
         with store.incident(graph_key(run, case.arm), case.view) as graph:
             ranking = rank(gather(case.view, graph), KNOWN_BAD, use_baro=False)
-        results[case.case] = ranked_result(truth, case.incident, entities(ranking), table=ranking.table.name)
+        results[case.case] = ranked_result(case, entities(ranking), table=ranking.table.name)
     return Control(name="KnownBad", arms=arm_results(work, results))

@@ -45,7 +45,12 @@ def measured(
         for case in work
     ]
     would_be = [
-        WouldBeRow(variant=variant.name, arm=case.arm, incident=case.incident.id, entities=answer.would_be)
+        WouldBeRow(
+            variant=variant.name,
+            arm=case.arm,
+            incident=case.incident.id,
+            entities=tuple(dict.fromkeys(case.names.get(entity, entity) for entity in answer.would_be)),
+        )
         for variant in unique
         for case in work
         if (answer := by_key[0].get((variant.name, case.arm, case.case))) and answer.would_be is not None

@@ -5,7 +5,7 @@ an order shows it.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,17 +23,20 @@ from rca_eval.contract import (
     case_id,
     dump_exact,
 )
-from rca_eval.job.project import project
+from rca_eval.job.project import planted_names, project
 
 
 @dataclass(frozen=True)
 class Case:
-    """An incident in an arm, under its opaque name."""
+    """An incident in an arm, under its opaque name; `names` leads from what an engine may answer to the
+    service's key.
+    """
 
     arm: Arm
     incident: Incident
     case: str
     view: EngineIncident
+    names: Mapping[str, str]
 
 
 def cases(truth: GroundTruth, dataset_sha256: str) -> list[Case]:
@@ -48,13 +51,20 @@ def cases(truth: GroundTruth, dataset_sha256: str) -> list[Case]:
             case = case_id(dataset_sha256, arm, incident.id)
             view = project(incident, arm, case=case, window=truth.window_seconds)
             if view is not None:
-                found.append(Case(arm, incident, case, view))
+                found.append(Case(arm, incident, case, view, _names(truth, incident, arm, case)))
     if len({case.case for case in found}) != len(found):
         raise ContractError(
             Reason.DATASET_INVALID,
             "two incidents get the same case id; change any byte of the dataset, e.g. its _comment.",
         )
     return found
+
+
+def _names(truth: GroundTruth, incident: Incident, arm: Arm, case: str) -> dict[str, str]:
+    names = dict(truth.aliases)
+    for service in incident.topology.services if incident.topology else ():
+        names |= dict.fromkeys(service.aliases, service.key)
+    return names | (planted_names(incident.expected_root_cause, case) if arm == "ScorerOnly" else {})
 
 
 def distinct(variants: Sequence[Variant]) -> Iterator[tuple[Variant, Variant | None]]:
@@ -78,7 +88,8 @@ def prepare(
     folder: Path,
 ) -> int:
     """Write `folder`/1 … `folder`/repeats; returns the number of runs in each."""
-    work = cases(truth, dataset_sha256)
+    # In the order of the opaque names: in the file's, shuffles could be undone and the times of files be compared.
+    work = sorted(cases(truth, dataset_sha256), key=lambda case: case.case)
     unique = [variant for variant, same in distinct(variants) if same is None]
     for repeat in range(1, repeats + 1):
         # Not for secrecy: the order must differ between repeats and be the same on every machine.
@@ -111,8 +122,12 @@ def _document(view: EngineIncident) -> str:
 
 def _shuffled(view: EngineIncident, repeat: int) -> EngineIncident:
     shuffle = random.Random(f"{view.case}/{repeat}").shuffle  # noqa: S311
-    services, calls, changes = list(view.topology.services), list(view.topology.calls), list(view.changes)
+    # Sorted first: who undoes the shuffle must not find the order of the author, who writes the cause first.
+    topology = view.topology
+    services, calls, changes = (
+        sorted(rows, key=str) for rows in (topology.services, topology.calls, view.changes)
+    )
     for rows in (services, calls, changes):
         shuffle(rows)
-    topology = view.topology.model_copy(update={"services": tuple(services), "calls": tuple(calls)})
+    topology = topology.model_copy(update={"services": tuple(services), "calls": tuple(calls)})
     return view.model_copy(update={"topology": topology, "changes": tuple(changes)})

@@ -2,14 +2,15 @@
 original.
 
 *LivePath* is the incident as it was. *ScorerOnly* is a sentinel with the answer planted: the cause has criticality and error rate
-0.9, everything else at most 0.5, no change, no series. Its AC@1 is 1.0 by construction and says only that the
-plumbing works.
+0.9, everything else 0.5, no change, no series. Its AC@1 is 1.0 by construction and says only that the plumbing works. As the
+answer is in it, nothing else of the incident is: with the alert, the time or the names of the honest arm it would carry it over.
 """
 
 from decimal import Decimal
+from itertools import count, islice
 
 from rca_eval.contract import Arm, ContractError, EngineIncident, Incident, Reason
-from rca_eval.contract.groundtruth import Alert, Generator, Samples, Series, Service, Topology
+from rca_eval.contract.groundtruth import Alert, Generator, Samples, Series, Topology
 from rca_eval.contract.protocol import (
     EngineAlert,
     EngineChange,
@@ -22,17 +23,18 @@ from rca_eval.contract.protocol import (
 from rca_eval.job.series import expand
 
 PLANTED = Decimal("0.9")
-OTHERS_AT_MOST = Decimal("0.5")
-NEUTRAL = ("neutral-a", "neutral-b")
-NEUTRAL_SYMPTOM = "symptom"
-NEUTRAL_FIRED_AT = 1700000060
+OTHERS = Decimal("0.5")
+BYSTANDERS = 3  # the service that alerts, and two more
+PLANTED_FIRED_AT = 1700000060
 
 
 def project(incident: Incident, arm: Arm, *, case: str, window: int) -> EngineIncident | None:
     """The incident for an arm, or None where this arm cannot have it (LivePath without alert, topology or
     telemetry).
     """
-    return _live(incident, case, window) if arm == "LivePath" else _planted(incident, case, window)
+    if arm == "LivePath":
+        return _live(incident, case, window)
+    return _planted(incident.expected_root_cause, case, window)
 
 
 def _live(incident: Incident, case: str, window: int) -> EngineIncident | None:
@@ -63,42 +65,41 @@ def _live(incident: Incident, case: str, window: int) -> EngineIncident | None:
     )
 
 
-def _planted(incident: Incident, case: str, window: int) -> EngineIncident:
-    causes = incident.expected_root_cause
-    alert, topology = incident.alert, incident.topology
-    if alert is None or topology is None or not set(causes) <= set(topology.keys):
-        topology = _neutral_topology(causes)
-        alert = Alert(name="Planted", service=NEUTRAL_SYMPTOM, fired_at=NEUTRAL_FIRED_AT, for_seconds=60)
-    given = incident.telemetry.services if incident.telemetry else {}
-    rows = {}
-    for key in topology.keys:
-        row = given.get(key)
-        rows[key] = EngineTelemetryRow(
-            criticality=PLANTED
-            if key in causes
-            else min(OTHERS_AT_MOST, (row and row.criticality) or OTHERS_AT_MOST),
-            error_rate=PLANTED
-            if key in causes
-            else min(OTHERS_AT_MOST, (row and row.error_rate) or OTHERS_AT_MOST),
+def _planted(causes: tuple[str, ...], case: str, window: int) -> EngineIncident:
+    hidden, keys = planted_names(causes, case), _neutral(causes)
+    symptom = next(key for key in keys if key not in hidden)
+    rows = {
+        key: EngineTelemetryRow(
+            criticality=PLANTED if key in hidden else OTHERS, error_rate=PLANTED if key in hidden else OTHERS
         )
+        for key in keys
+    }
     return EngineIncident(
         case=case,
         window_seconds=window,
-        alert=_alert(alert),
-        topology=_topology(topology),
+        alert=EngineAlert(name="Planted", service=symptom, fired_at=PLANTED_FIRED_AT, for_seconds=60),
+        topology=EngineTopology(
+            services=tuple(EngineService(key=key) for key in keys),
+            calls=tuple((symptom, key) for key in keys if key != symptom),
+        ),
         telemetry=EngineTelemetry(availability="full", services=rows),
         changes=(),
     )
 
 
-def _neutral_topology(causes: tuple[str, ...]) -> Topology:
-    """For an incident of which only the label is known: a symptom that calls the causes and two bystanders.
+def planted_names(causes: tuple[str, ...], case: str) -> dict[str, str]:
+    """In ScorerOnly: the name under which an engine sees each cause, to the cause. Which one it is differs by
+    case.
     """
-    keys = [NEUTRAL_SYMPTOM, *causes, *(key for key in NEUTRAL if key not in causes)]
-    return Topology(
-        services=tuple(Service(key=key) for key in dict.fromkeys(keys)),
-        calls=tuple((NEUTRAL_SYMPTOM, key) for key in dict.fromkeys(keys) if key != NEUTRAL_SYMPTOM),
-    )
+    names = _neutral(causes)
+    first = int(case.removeprefix("case-"), 16)
+    return {names[(first + at) % len(names)]: cause for at, cause in enumerate(causes)}
+
+
+def _neutral(causes: tuple[str, ...]) -> list[str]:
+    """`service-1`, `service-2`, … for the causes and the bystanders; none is the name of a cause."""
+    names = (f"service-{number}" for number in count(1))
+    return list(islice((name for name in names if name not in causes), len(causes) + BYSTANDERS))
 
 
 def _alert(alert: Alert) -> EngineAlert:

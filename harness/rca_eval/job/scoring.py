@@ -53,7 +53,7 @@ def score(
     asked: set[Key] = {(variant.name, case.arm, case.case) for variant in unique for case in work}
     by_key = [_by_key(repeat, asked, number) for number, repeat in enumerate(answers, 1)]
     results = [
-        {key: _result(truth, case, repeat.get(key)) for case in work for key in _keys(case, unique)}
+        {key: _result(case, repeat.get(key)) for case in work for key in _keys(case, unique)}
         for repeat in by_key
     ]
     deterministic = Deterministic(
@@ -99,18 +99,13 @@ def arm_results(work: Sequence[Case], results: Mapping[str, IncidentResult]) -> 
     return tuple(found)
 
 
-def ranked_result(
-    truth: GroundTruth, incident: Incident, ranked: Sequence[RankedEntity], **more: object
-) -> IncidentResult:
+def ranked_result(case: Case, ranked: Sequence[RankedEntity], **more: object) -> IncidentResult:
     """The graded answer of an engine that ranked; aliases are resolved, and only the best of two names of one
     service stays.
     """
-    names = dict(truth.aliases)
-    for service in incident.topology.services if incident.topology else ():
-        names |= dict.fromkeys(service.aliases, service.key)
     seen: dict[str, ScoredCandidate] = {}
     for one in ranked:
-        key = names.get(one.entity, one.entity)
+        key = case.names.get(one.entity, one.entity)
         terms = (
             {term: nine(Fraction(value)) for term, value in one.terms.items()}
             if one.terms is not None
@@ -118,7 +113,7 @@ def ranked_result(
         )
         figure = None if one.score is None else nine(Fraction(one.score))
         seen.setdefault(key, ScoredCandidate(key=key, score=figure, terms=terms))
-    return _graded(incident, tuple(seen.values()), status="Ranked", **more)
+    return _graded(case.incident, tuple(seen.values()), status="Ranked", **more)
 
 
 def _graded(incident: Incident, candidates: tuple[ScoredCandidate, ...], **more: object) -> IncidentResult:
@@ -134,7 +129,7 @@ def _graded(incident: Incident, candidates: tuple[ScoredCandidate, ...], **more:
     return row.model_copy(update={"rank": row.true_rank()})
 
 
-def _result(truth: GroundTruth, case: Case, answer: Prediction | None) -> IncidentResult:
+def _result(case: Case, answer: Prediction | None) -> IncidentResult:
     if answer is None:
         return _graded(
             case.incident, (), status="Missing", error="the engine gave no answer to this incident"
@@ -143,8 +138,7 @@ def _result(truth: GroundTruth, case: Case, answer: Prediction | None) -> Incide
         status = "Timeout" if answer.timed_out else "Error"
         return _graded(case.incident, (), status=status, error=answer.error, table=answer.table)
     return ranked_result(
-        truth,
-        case.incident,
+        case,
         answer.candidates,
         table=answer.table,
         decision=answer.decision,

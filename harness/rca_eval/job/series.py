@@ -22,7 +22,8 @@ def expand(generator: Generator, *, onset: int, window: int, where: str) -> Engi
     """Samples around `onset` (Unix seconds): before it median and IQR as given, after it a step to median + z
     * IQR.
 
-    The step comes `lagSeconds` after the onset. Raises `ContractError(DatasetInvalid)` where the statistics
+    The step shows in the first sample from `lagSeconds` after the onset on; all series have the same times, which therefore tell
+    nothing. Raises `ContractError(DatasetInvalid)` where the statistics
     cannot be had.
     """
     step = (window - QUIET_SECONDS) // PRE_SAMPLES
@@ -41,7 +42,7 @@ def expand(generator: Generator, *, onset: int, window: int, where: str) -> Engi
     samples: dict[int, Decimal] = {
         onset - window + at * step: quiet[at % len(quiet)] for at in range(PRE_SAMPLES)
     }
-    after = {onset + at for at in range(0, AFTER_SECONDS + 1, POST_STEP)} | {begin}
+    after = {onset + at for at in range(0, AFTER_SECONDS + 1, POST_STEP)}
     samples |= {at: loud if at >= begin else generator.median for at in after}
     return EngineSeries(metric=generator.metric, samples=tuple(sorted(samples.items())))
 

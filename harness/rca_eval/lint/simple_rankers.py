@@ -3,10 +3,15 @@
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from rca_eval.contract import GroundTruth, Incident
+from rca_eval.contract import ContractError, GroundTruth, Incident, case_id
 from rca_eval.contract.groundtruth import ServiceTelemetry
+from rca_eval.contract.metrics import median
+from rca_eval.contract.protocol import EngineSeries
+from rca_eval.engine.baro import MIN_PRE, PRESENT_FROM, QUIET_SECONDS, iqr
+from rca_eval.job.project import project
 
 SATURATED_FROM = Fraction(9, 10)
+NEVER = 10**10  # later than any time
 Score = Callable[[Incident, int], dict[str, Fraction]]
 
 
@@ -28,10 +33,37 @@ def _most_changed(incident: Incident, window: int) -> dict[str, Fraction]:
     return {key: Fraction(inside.count(key)) for key in _rows(incident)}
 
 
+def _first_to_move(incident: Incident, window: int) -> dict[str, Fraction]:
+    """By when the first of a service's series leaves its usual range; one that never does comes last."""
+    onset = incident.alert.onset if incident.alert else 0
+    try:
+        view = project(incident, "LivePath", case=case_id("", "LivePath", incident.id), window=window)
+    except ContractError:  # reported by another rule
+        view = None
+    rows = view.telemetry.services if view else {}
+    return {
+        key: -min((first_deviation(one, onset, window) for one in row.series), default=Fraction(NEVER))
+        for key, row in rows.items()
+    }
+
+
+def first_deviation(series: EngineSeries, onset: int, window: int) -> Fraction:
+    """Unix seconds of the first sample since the onset that is more than three times the usual spread away."""
+    known = [(at, Fraction(value)) for at, value in series.samples if value is not None]
+    usual = [value for at, value in known if onset - window <= at < onset - QUIET_SECONDS]
+    if len(usual) < MIN_PRE:
+        return Fraction(NEVER)
+    middle, spread = median(usual), iqr(usual)
+    return Fraction(
+        min((at for at, v in known if at >= onset and abs(v - middle) > PRESENT_FROM * spread), default=NEVER)
+    )
+
+
 RANKERS: tuple[tuple[str, Score], ...] = (
     ("loudest service", _loudest),
     ("most critical service", _most_critical),
     ("most changed service", _most_changed),
+    ("first service to move", _first_to_move),
 )
 
 
@@ -46,5 +78,7 @@ def saturation(truth: GroundTruth) -> Iterator[tuple[str, Fraction]]:
 
 def _hit(incident: Incident, score: Score, window: int) -> bool:
     scores = score(incident, window)
-    best = max(scores.values())
-    return all(key in incident.expected_root_cause for key, value in scores.items() if value == best)
+    best = max(scores.values(), default=None)
+    return bool(scores) and all(
+        key in incident.expected_root_cause for key, value in scores.items() if value == best
+    )

@@ -120,6 +120,19 @@ def test_the_graded_profile_has_no_finding_but_its_size_and_seed_says_what_it_is
     assert ("W-SATURATED", "") in codes(lambda rows: None, "seed")
 
 
+def test_a_dataset_in_which_the_cause_always_moves_first_is_told_so():
+    def lag_the_rivals(rows):
+        for row in rows:
+            for key, service in row["telemetry"]["services"].items():
+                for series in service["series"]:
+                    series["lagSeconds"] = 0 if key == row["expectedRootCause"] else 20
+
+    document = json.loads(ground_truth_bytes("seed"))
+    lag_the_rivals(document["incidents"])
+    found = [one.message for one in lint(parse_ground_truth(json.dumps(document).encode()))]
+    assert "the rule `first service to move` alone scores 1.000" in found
+
+
 def set_in(*path, value):
     def change(rows):
         at = rows[0]

@@ -102,7 +102,7 @@ def test_the_planted_cause_dominates_every_term_of_the_sentinel_arm():
         assert case.view.changes == ()
         for key, row in case.view.telemetry.services.items():
             assert row.series == ()
-            planted = key in case.incident.expected_root_cause
+            planted = case.names.get(key) in case.incident.expected_root_cause
             assert (row.criticality == row.error_rate == Decimal("0.9")) == planted
             assert planted or max(row.criticality, row.error_rate) <= Decimal("0.5")
 
@@ -113,7 +113,7 @@ def test_an_incident_of_which_only_the_label_is_known_is_in_the_sentinel_arm_onl
     )
     assert project(bare, "LivePath", case="case-00000000", window=1800) is None
     planted = project(bare, "ScorerOnly", case="case-00000000", window=1800)
-    assert "authelia" in planted.telemetry.services
+    assert sum(row.error_rate == Decimal("0.9") for row in planted.telemetry.services.values()) == 1
     blind = TRUTH.incidents[0].telemetry.model_copy(update={"availability": "none"})
     unseen = TRUTH.incidents[0].model_copy(update={"telemetry": blind})
     assert project(unseen, "LivePath", case="case-00000000", window=1800) is None
@@ -214,6 +214,35 @@ def test_an_alias_is_the_service_and_its_second_name_does_not_count_twice():
     card = score(aliased, DIGEST, VARIANTS, [answers(change)], revision="r1", control=None)
     row, _ = live(card)
     assert (row.rank, [one.key for one in row.candidates]) == (1, ["falkordb", "qdrant"])
+
+
+def test_in_the_sentinel_arm_an_answer_is_graded_under_the_name_that_the_engine_was_shown():
+    def shown(case, ranked):
+        hidden = [RankedEntity(entity=name) for name, key in case.names.items() if key == ranked[0].entity]
+        return hidden if case.arm == "ScorerOnly" else ranked
+
+    card = graded(answers(shown, would_be=tuple(f"service-{n}" for n in range(1, 5))))
+    planted = next(arm for arm in card.deterministic.arms_of("With") if arm.arm == "ScorerOnly")
+    assert [row.candidates[0].key for row in planted.incidents] == [
+        row.expected[0] for row in planted.incidents
+    ]
+    assert planted.metrics["AC@1"] == "1.000000000"
+    would_be = [row for row in card.measured.would_be if row.arm == "ScorerOnly"]
+    assert all(
+        set(row.entities) & {c for i in TRUTH.incidents for c in i.expected_root_cause} for row in would_be
+    )
+
+
+def test_a_cause_may_be_called_what_the_sentinel_calls_its_services():
+    named = [("service-1",), ("service-2", "service-4"), ("service-3",)]
+    for at, causes in enumerate(named):
+        odd = TRUTH.incidents[0].model_copy(update={"expected_root_cause": causes})
+        truth = TRUTH.model_copy(update={"incidents": (odd,), "aliases": {}})
+        (case,) = [case for case in cases(truth, f"{at:064x}") if case.arm == "ScorerOnly"]
+        assert sorted(case.names.values()) == sorted(causes)
+        shown = {service.key for service in case.view.topology.services}
+        assert set(case.names) <= shown
+        assert not set(causes) & shown
 
 
 def test_repeats_that_differ_are_named_by_incident():

@@ -50,6 +50,7 @@ def _advance(draft: Draft) -> None:
     if problem := _claim_problem(draft):
         _pending(draft, problem)
         return
+    evidence.read_failure(draft)
     if draft.intent and promotion.settle(draft, target):
         return
     if draft.active and draft.spec.mode is Mode.SHADOW:
@@ -195,7 +196,8 @@ def _blocked(draft: Draft) -> tuple[str, str] | None:
 
 
 def _stay_blocked(draft: Draft, reason: str, message: str) -> None:
-    if draft.phase is not ComponentPhase.BLOCKED and draft.transition is None:
+    said = draft.transition and draft.transition.reason
+    if draft.phase is not ComponentPhase.BLOCKED and said in (None, Reason.CONTEXT_CHANGED):
         draft.announce(reason, message, warning=True)
     draft.phase = ComponentPhase.BLOCKED
     draft.current_run = None

@@ -9,7 +9,7 @@ from rca_rollout.api.common import Blame, ComponentPhase, ConditionType, Mode, R
 from rca_rollout.api.component_status import EVIDENCE_LIMIT, CurrentRun, Evaluation, EvidenceRun
 from rca_rollout.api.meta import API_VERSION
 from rca_rollout.api.reasons import Reason
-from rca_rollout.api.run import EvalRun
+from rca_rollout.api.run import EvalRun, EvalRunSpec
 from rca_rollout.core import names
 from rca_rollout.core.clock import stamp
 from rca_rollout.core.lifecycle.draft import Draft
@@ -52,6 +52,10 @@ def follow(draft: Draft) -> bool:
             draft, current, Reason.RUN_LOST, f"EvalRun {current.name} was replaced by another of that name"
         )
         return True
+    if run.spec != EvalRunSpec.model_validate(_manifest(draft, current)["spec"]):
+        text = f"EvalRun {current.name} measures something else than was asked for: somebody else made it"
+        _no_verdict(draft, current, Reason.RUN_LOST, text)
+        return True
     if run.status.phase is None or not run.status.phase.final:
         _waiting(draft, current, run.status.message or "")
         return True
@@ -61,6 +65,14 @@ def follow(draft: Draft) -> bool:
         reason = run.status.reason or run.status.phase
         _no_verdict(draft, current, reason, run.status.message or f"the run ended as {run.status.phase}")
     return True
+
+
+def read_failure(draft: Draft) -> None:
+    """Counts a failed run before anything else may let go of it: a failure blocks whatever came in between."""
+    current = draft.current_run
+    run = draft.snapshot.runs.get(current.name) if current else None
+    if run and run.status.phase is RunPhase.FAILED:
+        follow(draft)
 
 
 def not_before(draft: Draft) -> datetime | None:
@@ -228,7 +240,7 @@ def _manifest(draft: Draft, current: CurrentRun) -> dict[str, Any]:
             "suiteRef": {"name": suite},
             "componentRef": {"name": metadata.name},
             "trigger": str(current.trigger),
-            "revision": draft.spec.revision,
+            "revision": draft.revision,
             "epoch": draft.epoch,
             "context": draft.context,
         },

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rca_rollout.core.names import COMPONENT_LABEL, RUN_LABEL, label_value
+from rca_rollout.core.names import RUN_LABEL, label_value
+from rca_rollout.core.owners import owned
 
 type Body = Mapping[str, Any]
 type ObjectKey = tuple[str, str]
@@ -74,15 +75,9 @@ class Cache:
     def runs(self, namespace: str | None = None) -> Iterator[Body]:
         return self.views["runs"].all(namespace)
 
-    def runs_of_component(self, namespace: str, component: str, uid: str) -> list[Body]:
+    def runs_of_component(self, namespace: str, uid: str) -> list[Body]:
         """Runs that this very component owns, whatever their labels say."""
-        label = label_value(component)
-        return [
-            run
-            for run in self.runs(namespace)
-            if _label(run, COMPONENT_LABEL) == label
-            and any(ref.get("uid") == uid for ref in run["metadata"].get("ownerReferences") or [])
-        ]
+        return [run for run in self.runs(namespace) if owned(run, uid)]
 
     def runs_of_suite(self, namespace: str, suite: str) -> list[Body]:
         return [run for run in self.runs(namespace) if _suite(run) == suite]

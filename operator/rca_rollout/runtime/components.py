@@ -82,7 +82,7 @@ class ComponentReconciler:
         target_name = spec.target.config_map_ref.name
         target = view_target(await world.config_map(namespace, target_name), target_name, spec.target.key)
         runs: dict[str, EvalRun] = {}
-        for raw in world.cache.runs_of_component(namespace, name, component.metadata.uid):
+        for raw in world.cache.runs_of_component(namespace, component.metadata.uid):
             run = parse(EvalRun, raw)
             if not isinstance(run, InvalidSpec):
                 runs[run.metadata.name] = run

@@ -13,8 +13,8 @@ help: ## show this list
 venv: ## make .venv what the locks say (the other targets do it by themselves)
 	@python=$$(hack/find-python) && "$$python" hack/venv.py
 
-demo: venv ## replay the incidents, then watch a good and a bad component on a real Kubernetes node
-	@$(PY) -m hack.demo up
+demo: ## replay the incidents, then watch a good and a bad component on a real Kubernetes node
+	@python=$$(hack/find-python) && exec "$$python" -m hack.demo.first
 
 demo-down: venv ## remove the demo and its cluster
 	@$(PY) -m hack.demo down

@@ -56,6 +56,8 @@ def marked() -> dict[str, str]:
 def pip(*arguments: str) -> None:
     command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    # Where no wheel fits (a C library older than the wheel's), pip compiles FalkorDB's server: on all cores, then.
+    environment["MAKEFLAGS"] = f"-j{os.cpu_count() or 1}"
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         output = f"{done.stdout}\n{done.stderr}".strip()

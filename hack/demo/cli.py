@@ -12,7 +12,7 @@ from rich.console import Console
 
 from hack import images
 from hack.cluster.paths import DEFAULT_NAME
-from hack.demo import background, cluster, ending, replay, watch
+from hack.demo import background, cluster, ending, first, replay, watch
 from hack.demo.shell import DemoError
 
 
@@ -73,6 +73,7 @@ def up(name: str, console: Console) -> int:
         return 130
     finally:
         preparation.stop()
+        first.stop_compilers()
     console.print(f"[dim]{time.monotonic() - began:.0f} s in all")
     return 0
 

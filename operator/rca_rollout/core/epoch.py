@@ -26,7 +26,7 @@ def epoch_parts(component: RcaComponentSpec, suite: SuiteFacts) -> dict[str, Any
         "dataset": suite.dataset_sha256,
         "baseline": suite.baseline_sha256,
         "job": {
-            "image": job.image or "",
+            "image": suite.image,
             "command": list(job.command or ()),
             "args": list(job.args or ()),
             "env": [[item.name, item.value] for item in job.env or ()],

@@ -26,6 +26,13 @@ class SuiteFacts:
     dataset_sha256: str
     baseline: Baseline
     baseline_sha256: str
+    default_image: str = ""
+    """What is evaluated when the suite names no image: the installation's harness image."""
+
+    @property
+    def image(self) -> str:
+        """The image of the eval containers."""
+        return self.spec.job.image or self.default_image
 
     @property
     def accuracy(self) -> Fraction | None:
@@ -39,6 +46,7 @@ def resolve_suite(
     spec: EvalSuiteSpec,
     dataset: Mapping[str, Any] | None,
     baseline: Mapping[str, Any] | None,
+    default_image: str = "",
 ) -> SuiteFacts | Problem:
     """Reads both ConfigMaps (None: there is none of that name). Never raises for what users wrote."""
     truth_bytes = _content(
@@ -72,7 +80,7 @@ def resolve_suite(
             f"the baseline was measured on dataset {floor.dataset.sha256[:12]}…, the suite's is {found[:12]}…: "
             "write a new baseline with rca-eval baseline write, or restore the dataset",
         )
-    return SuiteFacts(name, spec, truth, found, floor, sha256(floor_bytes))
+    return SuiteFacts(name, spec, truth, found, floor, sha256(floor_bytes), default_image)
 
 
 def _where(source: ConfigMapSource) -> str:

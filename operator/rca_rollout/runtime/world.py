@@ -58,7 +58,7 @@ class World:
         dataset = await self.config_map(namespace, spec.dataset.config_map_ref.name)
         same = spec.baseline.config_map_ref.name == spec.dataset.config_map_ref.name
         baseline = dataset if same else await self.config_map(namespace, spec.baseline.config_map_ref.name)
-        return resolve_suite(name, spec, dataset, baseline)
+        return resolve_suite(name, spec, dataset, baseline, self.settings.harness_image)
 
     async def write_status(self, resource: Resource, body: dict[str, Any], status: dict[str, Any]) -> bool:
         """Writes `status` if it differs, to exactly the version that was read. Raises `ConflictError` if that is gone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -51,6 +52,14 @@ def test_another_subject_is_another_epoch(component: dict[str, Any]) -> None:
 )
 def test_another_engine_is_another_epoch(changed: dict[str, Any]) -> None:
     assert epoch(suite=suites.facts(job={**JOB, **changed})) != epoch()
+
+
+def test_another_harness_image_is_another_epoch_where_it_is_what_is_evaluated() -> None:
+    def installed(harness: str, **job: Any) -> str:
+        return epoch(suite=dataclasses.replace(suites.facts(job=job), default_image=harness))
+
+    assert installed("harness:1") != installed("harness:2")
+    assert installed("harness:1", **JOB) == installed("harness:2", **JOB)
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,10 @@ async def test_only_the_allowed_writes_are_ever_sent(lab: Lab) -> None:
         call.body["metadata"]["name"].endswith("-scorecard") for call in lab.writes("create", "configmaps")
     )
     for call in lab.writes("patch", "jobs"):
-        assert [operation["path"] for operation in call.body] == ["/spec/ttlSecondsAfterFinished"]
+        assert [operation["path"] for operation in call.body] == [
+            "/metadata/uid",
+            "/spec/ttlSecondsAfterFinished",
+        ]
     for plural in ("rcacomponents", "evalruns", "jobs", "configmaps", "pods"):
         assert not any(body["metadata"].get("finalizers") for body in lab.list(plural))
     assert not any(call.status in (400, 403, 405, 422) for call in lab.server.calls)

@@ -261,6 +261,12 @@ def termination_message(pod: Body, container: str) -> str:
     return ""
 
 
+def finished_at(pod: Body) -> datetime | None:
+    """When the last of its containers ended; None while none has."""
+    ended = ((state.get("state") or {}).get("terminated") or {} for state in _states(pod.get("status") or {}))
+    return max((end for state in ended if (end := _time(state.get("finishedAt")))), default=None)
+
+
 def image_ids(pod: Body) -> dict[str, str]:
     """Container name to the digest of the image that really ran."""
     return {state["name"]: str(state.get("imageID", "")) for state in _states(pod.get("status") or {})}

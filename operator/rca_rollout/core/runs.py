@@ -21,6 +21,7 @@ from rca_rollout.api.run_status import Variant as StoredVariant
 from rca_rollout.core import names, verdict
 from rca_rollout.core.clock import earliest
 from rca_rollout.core.conditions import drop_conditions, set_condition
+from rca_rollout.core.epoch import epoch_of
 from rca_rollout.core.jobs import JobInputs, build_job
 from rca_rollout.core.owners import owned
 from rca_rollout.core.pods import Broken, Disrupted, Outcome, Running, Succeeded, diagnose
@@ -48,7 +49,8 @@ class RunSnapshot:
     """One run and all that its next step depends on.
 
     `component` is None for a run without one, and a Problem when it is gone. `admitted` says that the suite's
-    `maxConcurrentRuns` leaves room. `reading` is there once the Job has succeeded.
+    `maxConcurrentRuns` leaves room. `reading` is there once the Job has succeeded. `context` is of what `effective`
+    was made from; None for a run without a component.
     """
 
     run: EvalRun
@@ -61,6 +63,7 @@ class RunSnapshot:
     settings: RunSettings
     reading: Reading | Problem | None = None
     log_tail: str | None = None
+    context: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class ReleaseJob:
     """Lets the Job's time to live run, now that nothing is needed of it any more."""
 
     name: str
+    uid: str
     ttl_seconds: int
 
 
@@ -123,11 +127,14 @@ def decide_run(snapshot: RunSnapshot, now: datetime) -> RunPlan:
         return _end(snapshot, RunPhase.ERROR, snapshot.component.reason, snapshot.component.message, now)
     if isinstance(snapshot.suite, Problem):
         return _wait(snapshot, snapshot.suite.reason, snapshot.suite.message, now, now + _WAIT_FOR_SUITE)
-    if run.status.inputs is None:
-        return _take_inputs(snapshot, snapshot.suite, now)
-    if not _same_data(run.status.inputs, snapshot.suite):
+    if run.status.inputs and not _same_data(run.status.inputs, snapshot.suite):
         text = "the dataset or the baseline changed while the run was under way"
         return _end(snapshot, RunPhase.SUPERSEDED, Reason.SUPERSEDED, text, now)
+    if _of_another_epoch(snapshot, snapshot.suite):
+        text = "what is measured changed after this run was made"
+        return _end(snapshot, RunPhase.SUPERSEDED, Reason.SUPERSEDED, text, now)
+    if run.status.inputs is None:
+        return _take_inputs(snapshot, snapshot.suite, now)
     if run.status.job_ref is None:
         return _start(snapshot, now)
     return _watch(snapshot, snapshot.suite, now)
@@ -159,9 +166,19 @@ def _overtaken(snapshot: RunSnapshot) -> str | None:
         return None
     if spec.epoch is not None and component.status.epoch != spec.epoch:
         return "what is measured changed after this run was made"
-    if spec.context is not None and component.status.context != spec.context:
+    # The modes are taken once, with the inputs: from then on they are what the run was made for.
+    here = (component.status.context, snapshot.context if snapshot.run.status.inputs is None else None)
+    if spec.context is not None and any(c not in (None, spec.context) for c in here):
         return "another component of the suite changed after this run was made"
     return None
+
+
+def _of_another_epoch(snapshot: RunSnapshot, suite: SuiteFacts) -> bool:
+    """Asked of the world itself: a change that is taken back before the component looks would not be in its status."""
+    epoch, component = snapshot.run.spec.epoch, snapshot.component
+    return (
+        epoch is not None and isinstance(component, RcaComponent) and epoch != epoch_of(component.spec, suite)
+    )
 
 
 def _take_inputs(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
@@ -179,7 +196,7 @@ def _take_inputs(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> Run
         context=run.spec.context,
         revision=revision,
         variants=tuple(StoredVariant(name=v.name, modes=dict(v.modes)) for v in measured),
-        image=suite.spec.job.image or snapshot.settings.harness_image,
+        image=suite.image or snapshot.settings.harness_image,
         harness_image=snapshot.settings.harness_image,
         dataset_sha256=suite.dataset_sha256,
         baseline_sha256=suite.baseline_sha256,
@@ -323,7 +340,7 @@ def _after(snapshot: RunSnapshot) -> RunPlan:
     if not ended:
         return RunPlan(status, (DeleteJob(name, uid),))
     if (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None:
-        return RunPlan(status, (ReleaseJob(name, KEEP_JOB),))
+        return RunPlan(status, (ReleaseJob(name, uid, KEEP_JOB),))
     return RunPlan(status)
 
 

@@ -35,7 +35,8 @@ async def configuration(context: str | None = None) -> Configuration:
     except config.ConfigException:
         await config.load_kube_config(context=context, client_configuration=loaded)  # type: ignore[no-untyped-call]  # the client has no annotations here
     # Every retry is decided by the work queue, which can see whether the request still makes sense.
-    loaded.retries = 0
+    # None, not 0: with 0 the client asks again for as long as the server answers 5xx, and its caller never hears of it.
+    loaded.retries = None
     return loaded
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunStatus
-from rca_rollout.core.epoch import effective_modes
+from rca_rollout.core.epoch import Sibling, context_of, effective_modes
 from rca_rollout.core.lifecycle.invalid import invalid_status
 from rca_rollout.core.names import scorecard_name
 from rca_rollout.core.owners import owned
-from rca_rollout.core.pods import SCORECARD, Broken, Succeeded, readable_tail, termination_message
+from rca_rollout.core.pods import (
+    SCORECARD,
+    Broken,
+    Succeeded,
+    finished_at,
+    readable_tail,
+    termination_message,
+)
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.readings import Reading, announced_digest, from_log, from_store, store_body
 from rca_rollout.core.runs import (
@@ -49,6 +56,8 @@ log = logging.getLogger("rca_rollout.runs")
 
 # The compressed cap is 700 KiB; base64 and the frame make 956 KiB of it. Whatever is longer is not ours.
 LOG_LIMIT = 1024 * 1024
+# A node that is gone keeps its finished Pods for hours, and with them the suite's turn.
+_LOG_PATIENCE = timedelta(minutes=5)
 
 
 class RunReconciler:
@@ -99,6 +108,8 @@ class RunReconciler:
     async def _observe(self, run: EvalRun, now: datetime) -> RunSnapshot:
         world, metadata = self._world, run.metadata
         component = await self._component(run)
+        name = component.metadata.name if isinstance(component, RcaComponent) else ""
+        siblings = siblings_of(world, metadata.namespace, run.spec.suite_ref.name, name)
         final = bool(run.status.phase and run.status.phase.final)
         # A finished run needs its suite no more, and is looked at only to let its Job go.
         suite = (
@@ -113,11 +124,12 @@ class RunReconciler:
             run=run,
             component=component,
             suite=suite,
-            effective=self._effective(run, component),
+            effective=_effective(component, siblings),
             job=job,
             pods=pods,
             admitted=not final and self._admitted(run, suite),
             settings=RunSettings(world.settings.harness_image, world.settings.pull_policy),
+            context=context_of(siblings) if isinstance(component, RcaComponent) else None,
         )
         outcome = outcome_of(snapshot, now)
         if isinstance(outcome, Succeeded):
@@ -144,13 +156,6 @@ class RunReconciler:
             return Problem(Reason.INVALID_SPEC, f"RcaComponent {name}: {component.message}")
         return component
 
-    def _effective(self, run: EvalRun, component: RcaComponent | Problem | None) -> Mapping[str, str]:
-        name = component.metadata.name if isinstance(component, RcaComponent) else ""
-        siblings = siblings_of(self._world, run.metadata.namespace, run.spec.suite_ref.name, name)
-        if not isinstance(component, RcaComponent):
-            return {sibling.key: sibling.mode for sibling in siblings}
-        return effective_modes(component.spec.target.key, str(component.status.mode or "Shadow"), siblings)
-
     def _admitted(self, run: EvalRun, suite: Any) -> bool:
         """Whether this run is among the first that may run: those that run already, then the oldest."""
         if isinstance(suite, Problem):
@@ -160,6 +165,8 @@ class RunReconciler:
             status = raw.get("status") or {}
             if status.get("phase") not in (None, "Pending", "Running"):
                 continue
+            if raw["metadata"].get("deletionTimestamp") or isinstance(parse(EvalRun, raw), InvalidSpec):
+                continue  # it will never have its turn, and must not keep the others from theirs
             waiting = not status.get("jobRef") and status.get("phase") != "Running"
             order.append((waiting, str(raw["metadata"].get("creationTimestamp")), raw["metadata"]["name"]))
         order.sort()
@@ -183,10 +190,16 @@ class RunReconciler:
             return Problem(
                 Reason.JOB_LOST, "the Pod was gone before its log was read: the evaluation is tried again"
             )
-        except TransientError:
-            raise
         except KubeError as problem:
-            return Problem(Reason.LOG_UNAVAILABLE, f"the scorecard's log cannot be read: {problem.message}")
+            ended = finished_at(pod)
+            patient = ended is None or self._world.clock() < ended + _LOG_PATIENCE
+            if isinstance(problem, TransientError) and patient:
+                raise
+            return Problem(
+                Reason.LOG_UNAVAILABLE,
+                f"the scorecard's log cannot be read (is the node there?): {problem.message}; "
+                "the evaluation is tried again",
+            )
         return from_log(run, raw, announced)
 
     async def _act(self, key: Key, run: EvalRun, action: RunAction) -> None:
@@ -207,8 +220,11 @@ class RunReconciler:
                     await kube.delete(JOBS, key.namespace, name, uid=uid)
                 except (NotFoundError, ConflictError):
                     return
-            case ReleaseJob(name=name, ttl_seconds=ttl):
-                patch = [{"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": ttl}]
+            case ReleaseJob(name=name, uid=uid, ttl_seconds=ttl):
+                patch = [
+                    {"op": "test", "path": "/metadata/uid", "value": uid},
+                    {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": ttl},
+                ]
                 try:
                     await kube.json_patch(JOBS, key.namespace, name, patch)
                 except NotFoundError:
@@ -218,6 +234,12 @@ class RunReconciler:
                     await kube.create(CONFIGMAPS, key.namespace, store_body(run, reading))
                 except AlreadyExistsError:
                     return  # the next look reads what is stored, and verifies it
+
+
+def _effective(component: RcaComponent | Problem | None, siblings: Sequence[Sibling]) -> Mapping[str, str]:
+    if not isinstance(component, RcaComponent):
+        return {sibling.key: sibling.mode for sibling in siblings}
+    return effective_modes(component.spec.target.key, str(component.status.mode or "Shadow"), siblings)
 
 
 def _with(snapshot: RunSnapshot, **changes: Any) -> RunSnapshot:

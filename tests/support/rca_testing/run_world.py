@@ -7,6 +7,7 @@ from typing import Any
 
 from rca_eval.contract import Scorecard, canonical, sha256
 from rca_rollout.api import EvalRun, RcaComponent, parse
+from rca_rollout.core.epoch import epoch_of
 from rca_rollout.core.names import scorecard_name
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.readings import SCORECARD_KEY, Reading
@@ -20,11 +21,22 @@ from rca_rollout.core.runs import (
     StoreScorecard,
     decide_run,
 )
+from rca_rollout.core.suites import SuiteFacts
 from rca_testing import evidence, job_states, samples, suites
 from rca_testing.lifecycle_world import START
 
 type Body = dict[str, Any]
 
+
+def epoch(suite: SuiteFacts | None = None) -> str:
+    """What the component `live` is evaluated as, on this suite."""
+    body = samples.stored(samples.minimal("RcaComponent", "live"))
+    parsed = parse(RcaComponent, body)
+    assert isinstance(parsed, RcaComponent), parsed
+    return epoch_of(parsed.spec, suite or suites.facts())
+
+
+EPOCH = epoch()
 SETTINGS = RunSettings(harness_image="registry.example/harness:1")
 
 
@@ -36,7 +48,7 @@ def run_body(**spec: Any) -> Body:
         "componentRef": {"name": "live"},
         "trigger": "Gate",
         "revision": "v1",
-        "epoch": "e1",
+        "epoch": EPOCH,
         "context": "c1",
     }
     body["spec"] = {key: value for key, value in {**named, **spec}.items() if value is not None}
@@ -51,7 +63,7 @@ def typed_run(body: Body) -> EvalRun:
 
 def component(**status: Any) -> RcaComponent:
     body = samples.stored(samples.minimal("RcaComponent", "live"))
-    body["status"] = {"epoch": "e1", "context": "c1", **status}
+    body["status"] = {"epoch": EPOCH, "context": "c1", **status}
     parsed = parse(RcaComponent, body)
     assert isinstance(parsed, RcaComponent), parsed
     return parsed
@@ -76,6 +88,7 @@ class Road:
         self.pods: list[Body] = []
         self.reading: Reading | Problem | None = None
         self.tail: str | None = None
+        self.context = "c1"
         self.done: list[str] = []
         self.told: list[str] = []
 
@@ -105,6 +118,7 @@ class Road:
             settings=SETTINGS,
             reading=self.reading,
             log_tail=self.tail,
+            context=self.context,
         )
 
     def step(self) -> RunPlan:

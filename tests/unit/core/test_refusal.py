@@ -132,7 +132,7 @@ def test_an_evaluation_without_its_job_or_its_scorecard_says_which_of_them_was_r
     assert "change what refuses it" in (plan.status.message or "")
 
 
-@pytest.mark.parametrize("action", [DeleteJob("job", "uid"), ReleaseJob("job", 600)])
+@pytest.mark.parametrize("action", [DeleteJob("job", "uid"), ReleaseJob("job", "uid", 600)])
 def test_a_verdict_stands_when_its_job_may_not_be_tidied_away(action: RunAction) -> None:
     road = Road().running()
     assert refused(road.snapshot(), action, "not today", road.now) is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rca_testing import evidence, samples, suites
 from rca_testing.job_states import condition, ended, job, pod
-from rca_testing.run_world import Road, component, reading
+from rca_testing.run_world import EPOCH, Road, component, reading
 
 from rca_rollout.api.common import ConditionType, RunPhase
 from rca_rollout.core.problem import Problem
@@ -31,7 +31,7 @@ def test_inputs_are_taken_once_before_anything_is_created() -> None:
     assert road.step().actions == ()
     inputs = road.status.inputs
     assert road.status.phase is RunPhase.PENDING
-    assert (inputs.epoch, inputs.context, inputs.revision) == ("e1", "c1", "v1")
+    assert (inputs.epoch, inputs.context, inputs.revision) == (EPOCH, "c1", "v1")
     assert inputs.dataset_sha256 == road.suite.dataset_sha256
     assert {v.name: dict(v.modes) for v in inputs.variants} == evidence.MODES
     road.effective = {**road.effective, "Memory.Mode": "Active"}
@@ -328,6 +328,36 @@ def test_a_dataset_that_changes_under_way_supersedes_the_run() -> None:
     road.suite = suites.other_dataset()
     road.settle()
     assert road.status.phase is RunPhase.SUPERSEDED
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+@pytest.mark.parametrize(
+    "changed", [{"tolerance": {"accuracyDrop": "0.5"}}, {"job": {"image": "another:1"}}], ids=str
+)
+def test_what_the_suite_was_only_for_a_moment_is_not_measured_or_judged(
+    changed: dict[str, Any], steps: int
+) -> None:
+    """The component may look only after the change was taken back, and would take the run for one of its own."""
+    road = Road()
+    for _ in range(steps):
+        road.step()
+    road.suite = suites.facts(**changed)
+    done = list(road.done)
+    road.step()
+    assert (road.status.phase, road.status.reason, road.done) == (RunPhase.SUPERSEDED, "Superseded", done)
+
+
+def test_modes_that_were_other_than_those_that_the_run_was_made_for_are_not_measured() -> None:
+    road = Road()
+    road.context = "c2"
+    road.step()
+    assert (road.status.phase, road.status.reason) == (RunPhase.SUPERSEDED, "Superseded")
+
+
+def test_modes_that_change_after_they_were_taken_do_not_touch_what_is_measured() -> None:
+    road = Road().succeeded()
+    road.context = "c2"  # and the component has not seen it yet
+    assert road.settle().status.phase is RunPhase.PASSED
 
 
 def test_a_run_made_by_hand_without_an_epoch_is_not_overtaken() -> None:

@@ -1,10 +1,12 @@
 """From custom resources to one changed key, and what is said and written on the way."""
 
+import asyncio
 import base64
 from collections import Counter
 
 import pytest
 from rca_testing.emulator.lab import KEY, Lab
+from rca_testing.emulator.server import Call, Fault, wait
 from rca_testing.emulator.store import Body
 
 from rca_eval.contract import parse_scorecard, sha256, unpack
@@ -271,7 +273,63 @@ async def test_two_components_of_a_suite_are_promoted_one_after_the_other(lab: L
     await lab.quiet()
     assert lab.get("configmaps", "modes")["data"] == {KEY: "Active", "RcaMemory.Mode": "Active"}
     assert len(lab.key_writes()) == 2
-    # The second one's last evidence was measured beside the first one as it governs now.
+    _second_was_measured_beside_the_first(lab)
+
+
+async def test_the_second_is_not_promoted_beside_what_the_watch_does_not_tell(lab: Lab) -> None:
+    """From the first intent on, nothing is heard of components: what is decided on for a write is read."""
+
+    def silence(_: Call) -> None:
+        lab.server.silent.add("rcacomponents")
+
+    _two(lab)
+    lab.server.faults.append(Fault(_intends, silence))
+    lab.start()
+    await lab.until(lab.key_writes, within=600)
+    await asyncio.sleep(10)
+    lab.server.silent.clear()
+    lab.server.end_watches()
+    for name in ("live", "memory"):
+        await lab.phase("Active", name, within=900)
+    await lab.quiet()
+    _second_was_measured_beside_the_first(lab)
+
+
+async def test_the_second_is_not_promoted_beside_a_key_that_was_written_and_not_recorded(lab: Lab) -> None:
+    """The process dies between the key and the status, and the other component is looked at first after it."""
+    _two(lab)
+    lab.server.faults.append(
+        Fault(lambda call: (call.verb, call.plural) == ("patch", "configmaps"), lab.server.kill, late=True)
+    )
+    first = lab.start()
+    await lab.until(lab.key_writes, within=600)
+    await lab.kill(first)
+    written = next(name for name in ("live", "memory") if "intent" in lab.status(name))
+    await asyncio.sleep(60)
+    lab.server.faults[:] = [
+        Fault(lambda call: (call.verb, call.path) == ("get", f"rcacomponents/{written}"), wait(9), times=3)
+    ]
+    lab.start()
+    for name in ("live", "memory"):
+        await lab.phase("Active", name, within=900)
+    await lab.quiet()
+    _second_was_measured_beside_the_first(lab)
+
+
+def _two(lab: Lab) -> None:
+    lab.modes({KEY: "Shadow", "RcaMemory.Mode": "Shadow"})
+    lab.data()
+    lab.suite(maxConcurrentRuns=2)
+    lab.component("live")
+    lab.component("memory", key="RcaMemory.Mode")
+
+
+def _intends(call: Call) -> bool:
+    return call.plural == "rcacomponents" and call.verb == "replace" and "intent" in call.body["status"]
+
+
+def _second_was_measured_beside_the_first(lab: Lab) -> None:
+    """The second one's last evidence was measured beside the first one as it governs now."""
     second = max(("live", "memory"), key=lambda name: lab.status(name)["promotion"]["at"])
     key = {"live": "RcaMemory.Mode", "memory": KEY}[second]
     run = lab.get("evalruns", lab.status(second)["promotion"]["run"])

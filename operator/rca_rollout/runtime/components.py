@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,7 +20,9 @@ from rca_rollout.core.lifecycle.invalid import invalid_status
 from rca_rollout.core.lifecycle.refusal import Refusal, show_refusal
 from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun, Plan, Snapshot, WriteKey
 from rca_rollout.core.owners import owned
+from rca_rollout.core.problem import Problem
 from rca_rollout.core.target import view_target
+from rca_rollout.core.variants import effective_mode
 from rca_rollout.kube.client import REQUEST_TIMEOUT
 from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError, RefusedError
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
@@ -78,7 +81,7 @@ class ComponentReconciler:
 
     async def _observe(self, component: RcaComponent) -> Snapshot:
         world, spec = self._world, component.spec
-        namespace, name = component.metadata.namespace, component.metadata.name
+        namespace = component.metadata.namespace
         target_name = spec.target.config_map_ref.name
         target = view_target(await world.config_map(namespace, target_name), target_name, spec.target.key)
         runs: dict[str, EvalRun] = {}
@@ -91,10 +94,34 @@ class ComponentReconciler:
             suite=await world.suite(namespace, spec.suite_ref.name),
             target=target,
             runs=runs,
-            siblings=siblings_of(world, namespace, spec.suite_ref.name, name),
+            siblings=await self._siblings(component),
             claimed_by=self._older_claim(component),
             max_retry_delay=world.settings.max_retry_delay,
         )
+
+    async def _siblings(self, component: RcaComponent) -> tuple[Sibling, ...]:
+        """As watched; before a write towards Active as they are. The intent is stored by then: of two components that
+        come to this point at once, at least one sees the other."""
+        world, namespace, name = self._world, component.metadata.namespace, component.metadata.name
+        suite, intent = component.spec.suite_ref.name, component.status.intent
+        if intent is None or intent.cause != Reason.PROMOTED:
+            return siblings_of(world, namespace, suite, name)
+        bodies = [
+            body
+            for body in await world.kube.list(COMPONENTS, namespace)
+            if ((body.get("spec") or {}).get("suiteRef") or {}).get("name") == suite
+        ]
+        modes: dict[str, EffectiveMode] = {}
+        for other in (parse(RcaComponent, body) for body in bodies):
+            if isinstance(other, InvalidSpec) or other.metadata.name == name:
+                continue
+            target = other.spec.target
+            config_map = await world.config_map(namespace, target.config_map_ref.name)
+            view = view_target(config_map, target.config_map_ref.name, target.key)
+            if not isinstance(view, Problem):
+                # Its key may have been written, and its status not yet, by a process that died in between.
+                modes[other.metadata.name] = effective_mode(view.value, target.values)
+        return _siblings(bodies, name, modes)
 
     def _older_claim(self, component: RcaComponent) -> str | None:
         """The older component (by creation, then by UID) with the same key in the same ConfigMap, or in the same suite."""
@@ -194,15 +221,21 @@ class ComponentReconciler:
 
 def siblings_of(world: World, namespace: str, suite: str, name: str) -> tuple[Sibling, ...]:
     """The other components of the suite, as far as they matter to the evidence of `name`."""
+    return _siblings(world.cache.components_of_suite(namespace, suite), name, {})
+
+
+def _siblings(bodies: Iterable[Body], name: str, modes: Mapping[str, EffectiveMode]) -> tuple[Sibling, ...]:
+    """`modes` is what is known of their keys beyond their status."""
     found: list[Sibling] = []
-    for raw in world.cache.components_of_suite(namespace, suite):
+    for raw in bodies:
         other = parse(RcaComponent, raw)
         if isinstance(other, InvalidSpec) or other.metadata.name == name or other.metadata.deletion_timestamp:
             continue
         status, values = other.status, other.spec.target.values
         intent = status.intent
         promoting = intent.issued_at if intent and intent.value == values.active else None
-        mode = EffectiveMode.ACTIVE if status.mode is EffectiveMode.ACTIVE else EffectiveMode.SHADOW
+        known = modes.get(other.metadata.name, status.mode)
+        mode = EffectiveMode.ACTIVE if known is EffectiveMode.ACTIVE else EffectiveMode.SHADOW
         revision = (status.promotion.revision if status.promotion else None) or other.spec.revision
         found.append(Sibling(other.metadata.name, other.spec.target.key, str(mode), revision, promoting))
     return tuple(sorted(found, key=lambda sibling: sibling.name))

@@ -221,7 +221,7 @@ class RunReconciler:
                 except (NotFoundError, ConflictError):
                     return
             case ReleaseJob(name=name, uid=uid, ttl_seconds=ttl):
-                patch = [
+                patch: list[dict[str, Any]] = [
                     {"op": "test", "path": "/metadata/uid", "value": uid},
                     {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": ttl},
                 ]

@@ -259,10 +259,17 @@ def test_a_sibling_whose_intent_has_expired_long_ago_stands_in_nobody_s_way(worl
     assert world.value == "Active"
 
 
-def test_the_older_of_two_intents_does_not_give_way(world: World) -> None:
+def test_the_older_of_two_intents_does_not_give_way_and_waits_until_the_other_has(world: World) -> None:
+    """The other may have looked around before this one's intent was there, and its write may be on its way."""
     intent = world.status.intent
     assert intent
     world.siblings = (sibling("Shadow", promoting_since=intent.issued_at + timedelta(seconds=1)),)
+    world.step()
+    assert world.value == "Shadow"
+    assert world.status.intent == intent
+    assert world.wake
+    assert world.wake - world.now <= timedelta(seconds=1)
+    world.siblings = (sibling("Shadow"),)
     world.step()
     assert world.value == "Active"
 

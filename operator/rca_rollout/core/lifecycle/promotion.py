@@ -66,6 +66,10 @@ def settle(draft: Draft, target: TargetView) -> bool:
     if void:
         draft.intent = None
         return False
+    if _towards_active(intent) and _being_promoted(draft):
+        # Ours is the older intent, but the other may have looked before it was there, and be writing now.
+        draft.wake_at(draft.now + timedelta(seconds=1), intent.not_after)
+        return True
     patch = write_patch(target, draft.key, intent.value)
     draft.actions.append(WriteKey(draft.config_map, tuple(patch), intent.not_after))
     draft.wake_at(intent.not_after)

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,22 @@ def pip(*arguments: str) -> None:
         raise VenvError(f"pip {' '.join(arguments[:4])} failed:\n{output[-4000:]}")
 
 
+def missing_compiler(libc: str, found: Callable[[str], str | None] = shutil.which) -> list[str]:
+    """What is needed to compile FalkorDB's server and is not there. Its wheels ask for glibc 2.38; `libc` is what
+    `confstr` says, such as `glibc 2.36`."""
+    name, _, version = libc.partition(" ")
+    if name != "glibc" or tuple(int(part) for part in version.split(".")[:2]) >= (2, 38):
+        return []
+    return [tool for tool in ("gcc", "g++", "make") if found(tool) is None]
+
+
 def install_dependencies() -> None:
+    libc = (os.confstr("CS_GNU_LIBC_VERSION") or "") if sys.platform == "linux" else ""
+    if missing := missing_compiler(libc):
+        raise VenvError(
+            f"this system has {libc}, FalkorDB's wheels need 2.38, and to compile it {', '.join(missing)} must be "
+            "there: on Debian or Ubuntu, apt-get install build-essential"
+        )
     shutil.rmtree(VENV, ignore_errors=True)
     done = subprocess.run(
         [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False

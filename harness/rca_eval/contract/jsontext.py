@@ -12,6 +12,8 @@ from rca_eval.contract.errors import ContractError, Reason, shown
 
 # Far beyond any time, score or metric; keeps 1e999999999 from becoming an integer with a billion digits.
 MAX_EXPONENT = 30
+# A fraction of a million digits is read in no time and computed with for hours, deaf to any signal.
+MAX_CHARACTERS = 100
 
 
 class _RefusedError(Exception):
@@ -98,6 +100,8 @@ def _not_finite(value: Decimal) -> str:
 
 
 def _decimal(text: str) -> Decimal | int:
+    if len(text) > MAX_CHARACTERS:
+        raise _RefusedError(f"holds a number of {len(text)} characters; write at most {MAX_CHARACTERS}")
     try:
         value = Decimal(text)
     except InvalidOperation:

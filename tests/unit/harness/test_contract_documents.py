@@ -110,6 +110,7 @@ def test_a_service_that_the_topology_does_not_have_is_named():
         (b'{"a": -Infinity}', "Infinity"),
         (b'{"a": 1, "a": 2}', "twice"),
         (b'{"a": 1e999999999}', "out of any sensible range"),
+        (b'{"a": 0.' + b"1" * 100_000 + b"}", "a number of 100002 characters"),
         (b'{"a": ' + b"9" * 5000 + b"}", "out of any sensible range"),
         (b"[" * 100000, "nested too deeply"),
         (b"{} {}", "not valid JSON"),

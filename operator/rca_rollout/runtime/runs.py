@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -38,6 +39,7 @@ from rca_rollout.core.runs import (
     outcome_of,
     refused,
 )
+from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.kube.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -61,10 +63,13 @@ _LOG_PATIENCE = timedelta(minutes=5)
 
 
 class RunReconciler:
-    """Stateless: everything is read anew, so a restart in the middle of anything goes on where it was."""
+    """Remembers nothing: everything is read anew, so a restart in the middle of anything goes on where it was."""
 
     def __init__(self, world: World) -> None:
         self._world = world
+        # A scorecard may have 16 MiB, and what it was measured by decides on that: one at a time is in memory, and
+        # the threads that read and judge it leave the loop to the others.
+        self._scorecard = asyncio.Lock()
 
     async def reconcile(self, key: Key) -> datetime | None:
         """One step. The moment to look again, or None. Raises `KubeError` when the step could not be taken."""
@@ -78,8 +83,19 @@ class RunReconciler:
         if isinstance(run, InvalidSpec):
             await world.write_status(RUNS, body, invalid_status(run, EvalRunStatus, now).to_dict())
             return None
-        snapshot = await self._observe(run, now)
-        plan = decide_run(snapshot, now)
+        snapshot = self._observe(run, await self._component(run), await self._suite(run), now)
+        outcome = outcome_of(snapshot, now)
+        if isinstance(outcome, Succeeded):
+            async with self._scorecard:
+                read = _with(snapshot, reading=await self._read(run, outcome.pod))
+                plan = await asyncio.to_thread(decide_run, read, now)
+                return await self._apply(key, body, read, plan, now)
+        return await self._apply(key, body, snapshot, decide_run(snapshot, now), now)
+
+    async def _apply(
+        self, key: Key, body: dict[str, Any], snapshot: RunSnapshot, plan: RunPlan, now: datetime
+    ) -> datetime | None:
+        run = snapshot.run
         wake = await self._save(body, run, plan, now)
         for action in plan.actions:
             try:
@@ -105,18 +121,16 @@ class RunReconciler:
             world.counters.verdicts.labels(run.metadata.namespace, component, str(phase)).inc()
         return now if written and plan.wake_at == now.replace(microsecond=0) else plan.wake_at
 
-    async def _observe(self, run: EvalRun, now: datetime) -> RunSnapshot:
+    def _observe(
+        self,
+        run: EvalRun,
+        component: RcaComponent | Problem | None,
+        suite: SuiteFacts | Problem,
+        now: datetime,
+    ) -> RunSnapshot:
         world, metadata = self._world, run.metadata
-        component = await self._component(run)
         name = component.metadata.name if isinstance(component, RcaComponent) else ""
         siblings = siblings_of(world, metadata.namespace, run.spec.suite_ref.name, name)
-        final = bool(run.status.phase and run.status.phase.final)
-        # A finished run needs its suite no more, and is looked at only to let its Job go.
-        suite = (
-            Problem(Reason.AS_EXPECTED, "not needed any more")
-            if final
-            else await world.suite(metadata.namespace, run.spec.suite_ref.name)
-        )
         ref = run.status.job_ref
         job = world.cache.job(metadata.namespace, metadata.name, ref.name) if ref else None
         pods = world.cache.pods(metadata.namespace, metadata.name, ref.name) if ref and job else []
@@ -127,19 +141,23 @@ class RunReconciler:
             effective=_effective(component, siblings),
             job=job,
             pods=pods,
-            admitted=not final and self._admitted(run, suite),
+            admitted=self._admitted(run, suite),
             settings=RunSettings(world.settings.harness_image, world.settings.pull_policy),
             context=context_of(siblings) if isinstance(component, RcaComponent) else None,
         )
         outcome = outcome_of(snapshot, now)
-        if isinstance(outcome, Succeeded):
-            return _with(snapshot, reading=await self._read(run, outcome.pod))
         if isinstance(outcome, Broken) and outcome.pod and outcome.container:
             # The kubelet puts the end of a failed container's log into its status; no log is read for it.
             pod = next((p for p in pods if p["metadata"]["name"] == outcome.pod), None)
             words = termination_message(pod, outcome.container) if pod else ""
             return _with(snapshot, log_tail=readable_tail(words.encode()))
         return snapshot
+
+    async def _suite(self, run: EvalRun) -> SuiteFacts | Problem:
+        if run.status.phase and run.status.phase.final:
+            # A finished run needs its suite no more, and is looked at only to let its Job go.
+            return Problem(Reason.AS_EXPECTED, "not needed any more")
+        return await self._world.suite(run.metadata.namespace, run.spec.suite_ref.name)
 
     async def _component(self, run: EvalRun) -> RcaComponent | Problem | None:
         if run.spec.component_ref is None:
@@ -181,7 +199,7 @@ class RunReconciler:
         namespace = run.metadata.namespace
         stored = await self._world.config_map(namespace, scorecard_name(run.metadata.name))
         if stored is not None:
-            return from_store(run, stored, announced)
+            return await asyncio.to_thread(from_store, run, stored, announced)
         try:
             raw = await self._world.kube.pod_log(
                 namespace, pod["metadata"]["name"], SCORECARD, limit_bytes=LOG_LIMIT
@@ -200,7 +218,7 @@ class RunReconciler:
                 f"the scorecard's log cannot be read (is the node there?): {problem.message}; "
                 "the evaluation is tried again",
             )
-        return from_log(run, raw, announced)
+        return await asyncio.to_thread(from_log, run, raw, announced)
 
     async def _act(self, key: Key, run: EvalRun, action: RunAction) -> None:
         kube = self._world.kube
@@ -231,7 +249,8 @@ class RunReconciler:
                     return
             case StoreScorecard(reading=reading):
                 try:
-                    await kube.create(CONFIGMAPS, key.namespace, store_body(run, reading))
+                    packed = await asyncio.to_thread(store_body, run, reading)
+                    await kube.create(CONFIGMAPS, key.namespace, packed)
                 except AlreadyExistsError:
                     return  # the next look reads what is stored, and verifies it
 

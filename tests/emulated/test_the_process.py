@@ -120,13 +120,14 @@ async def test_the_metrics_tell_of_a_promotion(lab: Lab) -> None:
     )
     assert value("rca_eval_delta_ratio") == 0
     assert value("rca_promotions_total", trigger="Evidence") == 1
+    assert value("rca_demotions_total", trigger="GuardFailed") == 0, "a counter begins at 0"
     passed = frozenset({"namespace": "shop", "component": "live", "phase": "Passed"}.items())
     assert found["rca_eval_runs_total", passed] == len(lab.list("evalruns"))
     assert found["rca_queue_working", frozenset()] == 0
     lab.store.delete("rcacomponents", "shop", "live")
     await lab.quiet(5)
     _, text = await _read(port, "/metrics")
-    assert "rca_component_mode{" not in text, "a series goes with its object"
+    assert '"live"' not in text, "a series goes with its object"
 
 
 async def test_nothing_blocks_the_loop(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:

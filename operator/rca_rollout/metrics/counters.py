@@ -5,6 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from rca_rollout import __version__
+from rca_rollout.api.common import RunPhase
+from rca_rollout.api.reasons import Reason
 
 # A reconciliation is a handful of requests: milliseconds when all is well, seconds when the API server is not.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -48,5 +50,24 @@ class Counters:
         for kind in ("RcaComponent", "EvalRun", "EvalSuite"):
             self.errors.labels(kind)
             self.reconciles.labels(kind)
+        self._of_components = (
+            (self.verdicts, "component"),
+            (self.promotions, "name"),
+            (self.demotions, "name"),
+        )
         info = Gauge("rca_build_info", "1, with the version of the operator.", ["version"], registry=registry)
         info.labels(__version__).set(1)
+
+    def meet(self, namespace: str, name: str) -> None:
+        """The series of a component begin at 0: an increase from nothing is one that nobody sees."""
+        for phase in RunPhase:
+            if phase.final:
+                self.verdicts.labels(namespace, name, str(phase))
+        self.promotions.labels(namespace, name, "Evidence")
+        for cause in (Reason.GUARD_FAILED, Reason.SHADOW_REQUESTED, Reason.REVISION_CHANGED):
+            self.demotions.labels(namespace, name, str(cause))
+
+    def forget(self, namespace: str, name: str) -> None:
+        """The series of a component that is gone go with it."""
+        for counter, label in self._of_components:
+            counter.remove_by_labels({"namespace": namespace, label: name})

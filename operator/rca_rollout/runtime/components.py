@@ -43,7 +43,7 @@ class ComponentReconciler:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._seen: set[str] = set()
+        self._seen: dict[Key, str] = {}
         self._refused: dict[str, Refusal] = {}
 
     async def reconcile(self, key: Key) -> datetime | None:
@@ -52,21 +52,24 @@ class ComponentReconciler:
         try:
             body = await world.kube.get(COMPONENTS, key.namespace, key.name)
         except NotFoundError:
+            self._refused.pop(self._seen.pop(key, ""), None)
+            world.counters.forget(key.namespace, key.name)
             return None
+        world.counters.meet(key.namespace, key.name)
         now = world.clock()
         component = parse(RcaComponent, body)
         if isinstance(component, InvalidSpec):
             old = (
                 component.status if isinstance(component.status, RcaComponentStatus) else RcaComponentStatus()
             )
-            await self._save(body, old, invalid_status(component, RcaComponentStatus, now))
+            await self._save(key, body, old, invalid_status(component, RcaComponentStatus, now))
             return None
         plan = decide(await self._observe(component), now)
-        changed = await self._save(body, component.status, self._shown(component, plan, now))
+        changed = await self._save(key, body, component.status, self._shown(component, plan, now))
         try:
             return await self._apply(key, component, plan, now, changed=changed)
         except RefusedError:
-            await self._save(body, component.status, self._shown(component, plan, now))
+            await self._save(key, body, component.status, self._shown(component, plan, now))
             raise
 
     def _shown(self, component: RcaComponent, plan: Plan, now: datetime) -> RcaComponentStatus:
@@ -148,7 +151,7 @@ class ComponentReconciler:
                 return other.metadata.name
         return None
 
-    async def _save(self, body: Body, old: RcaComponentStatus, new: RcaComponentStatus) -> bool:
+    async def _save(self, key: Key, body: Body, old: RcaComponentStatus, new: RcaComponentStatus) -> bool:
         world, raw = self._world, dict(body)
         written = await world.write_status(COMPONENTS, raw, new.to_dict())
         uid = raw["metadata"]["uid"]
@@ -156,8 +159,8 @@ class ComponentReconciler:
         if last is None:
             return written
         fresh = last != old.last_transition
-        missed = uid not in self._seen and world.clock() - last.at < _RECENT
-        self._seen.add(uid)
+        missed = self._seen.get(key) != uid and world.clock() - last.at < _RECENT
+        self._seen[key] = uid
         if fresh or missed:
             await emit(world, raw, last)
         if fresh and last.reason in (Reason.PROMOTED, Reason.DEMOTED):

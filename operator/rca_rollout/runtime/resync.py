@@ -47,6 +47,7 @@ async def resync_forever(
 async def resync(world: World, queue: WorkQueue) -> int:
     """One comparison. The number of objects that were found to be gone; everything is looked at again if it is not 0."""
     found = 0
+    keys = _everything(world)  # what is gone included: it has left something behind that has to go, too
     for name, (resource, selector) in _WATCHED.items():
         view = world.cache.views[name]
         # Taken before the list: what was known then and is not in the list has been deleted, whatever came since.
@@ -57,7 +58,7 @@ async def resync(world: World, queue: WorkQueue) -> int:
         found += view.hide(known - live)
     if found:
         log.info("%d objects were deleted while the watch was away", found)
-        for key in _everything(world):
+        for key in keys:
             queue.add(key)
     return found
 

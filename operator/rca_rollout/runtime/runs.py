@@ -117,7 +117,8 @@ class RunReconciler:
             await emit(world, body, plan.event)
         phase = plan.status.phase
         if written and phase and phase.final and not (run.status.phase and run.status.phase.final):
-            component = run.spec.component_ref.name if run.spec.component_ref else ""
+            gone = plan.status.reason == Reason.COMPONENT_NOT_FOUND  # and its series with it
+            component = run.spec.component_ref.name if run.spec.component_ref and not gone else ""
             world.counters.verdicts.labels(run.metadata.namespace, component, str(phase)).inc()
         return now if written and plan.wake_at == now.replace(microsecond=0) else plan.wake_at
 

@@ -8,7 +8,7 @@ evidence, `sha256` the whole document.
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from rca_eval.contract.canonical import digest
 from rca_eval.contract.errors import Reason
@@ -87,20 +87,27 @@ class ArmResult(Model):
         return aggregate([(result.order(), result.expected) for result in self.incidents])
 
 
+def _arms_differ(arms: tuple[ArmResult, ...]) -> tuple[ArmResult, ...]:
+    if len({arm.arm for arm in arms}) != len(arms):
+        raise ValueError("each arm may occur once")
+    return arms
+
+
+Arms = Annotated[tuple[ArmResult, ...], AfterValidator(_arms_differ)]
+
+
 class VariantResult(Model):
     """`sameAs` names an earlier variant with the same modes; then it ran once, and `arms` is empty here."""
 
     name: VariantName
     modes: dict[Name, Mode]
     same_as: VariantName | None = None
-    arms: tuple[ArmResult, ...] = ()
+    arms: Arms = ()
 
     @model_validator(mode="after")
     def _either(self) -> Self:
         if self.same_as is not None and self.arms:
             raise ValueError("a variant that is sameAs another has no arms of its own")
-        if len({arm.arm for arm in self.arms}) != len(self.arms):
-            raise ValueError("each arm may occur once")
         return self
 
 
@@ -108,7 +115,7 @@ class Control(Model):
     """The positive control: a ranker known to be bad, over the same data, which the gate must catch."""
 
     name: Literal["KnownBad"]
-    arms: tuple[ArmResult, ...]
+    arms: Arms
 
 
 class DatasetInfo(Model):
@@ -127,11 +134,15 @@ class Deterministic(Model):
     @model_validator(mode="after")
     def _same_as_resolves(self) -> Self:
         for position, variant in enumerate(self.variants):
-            earlier = [v.name for v in self.variants[:position] if v.same_as is None]
-            if variant.same_as is not None and variant.same_as not in earlier:
+            if variant.same_as is None:
+                continue
+            earlier = {v.name: v.modes for v in self.variants[:position] if v.same_as is None}
+            if variant.same_as not in earlier:
                 raise ValueError(
                     f"{variant.name} is sameAs {variant.same_as}, which is no earlier variant with arms"
                 )
+            if earlier[variant.same_as] != variant.modes:
+                raise ValueError(f"{variant.name} is sameAs {variant.same_as}, which ran under other modes")
         names = [variant.name for variant in self.variants]
         if len(set(names)) != len(names):
             raise ValueError("each variant name may occur once")
@@ -222,7 +233,7 @@ class Baseline(Model):
     comment: str = ""
     provenance: BaselineProvenance
     dataset: DatasetInfo
-    arms: tuple[ArmResult, ...]
+    arms: Arms
     mttr_seconds: tuple[BaselineMttr, ...]
 
 

@@ -102,12 +102,23 @@ def variant_missing(s: Subject) -> str | None:
     active = sorted(key for key, value in modes["AllShadow"].items() if value == "Active")
     if active:
         return f"AllShadow ran with {active[0]} Active, so it does not show what Shadow does; run it again"
-    if s.context.component and modes["With"] == modes["Without"]:
+    return _not_switched_on(modes["Without"], modes["With"]) if s.context.component else None
+
+
+def _not_switched_on(without: dict[str, str], with_: dict[str, str]) -> str | None:
+    changed = sorted(key for key in {*without, *with_} if with_.get(key) != without.get(key))
+    if not changed:
         return "With ran under the modes of Without, so the component was never switched on; run it again"
+    if len(changed) > 1:
+        return f"With differs from Without in {len(changed)} modes, so it shows no single component; run it again"
+    if with_.get(changed[0]) != "Active":
+        return f"With ran with {changed[0]} {with_.get(changed[0], 'unset')}, not Active; run it again"
     return None
 
 
 def arm_missing(s: Subject) -> str | None:
+    if s.baseline is not None and "LivePath" not in s.baseline_arms:
+        return "the baseline has no arm LivePath, the one that measures; write it again from a whole run"
     for variant in s.needed_variants:
         if s.scorecard.deterministic.arms_of(variant) is None:
             continue
@@ -127,7 +138,7 @@ def repeats_differ(s: Subject) -> str | None:
             f"{repeats.count} repeats < {s.policy.min_repeats} needed; a single run cannot show that "
             "the engine is deterministic"
         )
-    if not repeats.identical:
+    if not repeats.identical or repeats.differences:
         where = f": {repeats.differences[0]}" if repeats.differences else ""
         return f"{repeats.count} repeats of the same inputs differ{where}"
     return None

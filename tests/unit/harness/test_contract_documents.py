@@ -216,3 +216,24 @@ def test_scorecard_and_baseline_survive_their_own_canonical_form(make_scorecard,
 @given(st.permutations(["a", "b", "c", "d"]), st.sampled_from(["a", "b", "c", "d"]))
 def test_a_constant_scorer_gets_the_worst_rank_in_every_order(order, truth):
     assert pessimistic_rank([(key, "0.500000000") for key in order], [truth]) == 4
+
+
+def test_an_arm_occurs_once_wherever_arms_are_listed(make_scorecard, make_baseline):
+    baseline, card = json.loads(canonical(make_baseline())), json.loads(canonical(make_scorecard()))
+    for listed in (baseline, card["deterministic"]["control"], card["deterministic"]["variants"][0]):
+        listed["arms"].append(listed["arms"][0])
+    with pytest.raises(ContractError, match="each arm may occur once"):
+        parse_baseline(json.dumps(baseline).encode())
+    for part in ("control", "variants"):
+        whole = json.loads(canonical(make_scorecard()))
+        whole["deterministic"][part] = card["deterministic"][part]
+        with pytest.raises(ContractError, match="each arm may occur once"):
+            parse_scorecard(json.dumps(whole).encode())
+
+
+def test_a_variant_is_the_same_as_another_only_under_the_same_modes(make_scorecard):
+    card = json.loads(canonical(make_scorecard()))
+    _, _, with_ = card["deterministic"]["variants"]
+    with_ |= {"sameAs": "AllShadow", "arms": []}
+    with pytest.raises(ContractError, match="With is sameAs AllShadow, which ran under other modes"):
+        parse_scorecard(json.dumps(card).encode())

@@ -102,6 +102,22 @@ def with_modes(name, mode):
     return change
 
 
+def swapped(card):
+    names = {"With": "Without", "Without": "With"}
+    variants = tuple(
+        v.model_copy(update={"name": names.get(v.name, v.name)}) for v in card.deterministic.variants
+    )
+    return with_deterministic(card, variants=variants)
+
+
+def two_switched_on(card):
+    modes = {"K.Mode": "Active", "Other.Mode": "Active"}
+    variants = tuple(
+        v.model_copy(update={"modes": modes}) if v.name == "With" else v for v in card.deterministic.variants
+    )
+    return with_deterministic(card, variants=variants)
+
+
 def one_time_short(card):
     first, *rest = card.measured.seconds
     return with_measured(card, seconds=(first.model_copy(update={"values": first.values[:1]}), *rest))
@@ -109,6 +125,9 @@ def one_time_short(card):
 
 DAMAGE = {
     "With was never switched on": (with_modes("With", "Shadow"), "VariantMissing"),
+    "With and Without changed places": (swapped, "VariantMissing"),
+    "With ran under a mode that is neither": (with_modes("With", "Off"), "VariantMissing"),
+    "With had a second component switched on": (two_switched_on, "VariantMissing"),
     "AllShadow had something Active in it": (with_modes("AllShadow", "Active"), "VariantMissing"),
     "a time of one repeat is missing": (one_time_short, "AggregateMismatch"),
     "the baseline is of another dataset": (other_dataset, "DatasetMismatch"),
@@ -121,6 +140,12 @@ DAMAGE = {
     "the sentinel arm is missing": (only_live, "ArmMissing"),
     "the honest arm is missing": (no_live, "ArmMissing"),
     "one repeat only": (repeats(1, identical=True), "RepeatsDiffer"),
+    "repeats are called identical beside their differences": (
+        lambda card: with_measured(
+            card, repeats=Repeats(count=2, identical=True, differences=("GT-01 differs",))
+        ),
+        "RepeatsDiffer",
+    ),
     "repeats differ": (repeats(2, identical=False), "RepeatsDiffer"),
     "a metric that its rows do not give": (live(claim("AC@1", "0.990000000")), "AggregateMismatch"),
     "a rank that its candidates do not give": (live(first_incident(rank=2)), "AggregateMismatch"),
@@ -151,6 +176,15 @@ def test_no_scorecard_and_no_baseline_are_errors_of_their_own(make_scorecard, ma
     assert (evaluate(None, make_baseline()).reason, evaluate(None, None).exit_code) == ("NoScorecard", 2)
     result = evaluate(make_scorecard(), None)
     assert (result.reason, result.verdict) == ("NoBaseline", "Inconclusive")
+
+
+def test_a_baseline_without_the_honest_arm_is_nothing_to_compare_with(make_scorecard, make_baseline):
+    whole = make_baseline()
+    planted = whole.model_copy(update={"arms": whole.arms[:1]})
+    for card in (make_scorecard(), make_scorecard(lost=("GT-01",), without_lost=("GT-01",))):
+        result = evaluate(card, planted)
+        assert (result.reason, result.exit_code) == ("ArmMissing", 2)
+        assert "the baseline has no arm LivePath" in result.message
 
 
 def test_too_few_incidents_or_fault_classes_cannot_decide(make_scorecard, make_baseline):

@@ -1,5 +1,4 @@
-"""The store writes and deletes its own graphs only, starts every incident clean, and leaves nothing behind.
-"""
+"""The store writes and deletes its own graphs only, starts every incident clean, and leaves nothing behind."""
 
 import pytest
 from hypothesis import given

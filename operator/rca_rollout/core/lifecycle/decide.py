@@ -167,7 +167,10 @@ def _settle_clocks(draft: Draft) -> None:
     draft.suspended_at = None
     draft.phase = ComponentPhase.PENDING
     if draft.observation and draft.observation.started_at:
-        started = draft.observation.started_at + (draft.now - since)
+        pause = max(
+            timedelta(0), draft.now - since
+        )  # a clock that was set back must not make the period shorter
+        started = draft.observation.started_at + pause
         draft.observation = draft.observation.evolve(started_at=started)
     draft.announce(Reason.RESUMED, f"spec.suspend was lifted after {short(draft.now - since)}")
 

@@ -78,7 +78,8 @@ def read_failure(draft: Draft) -> None:
 def not_before(draft: Draft) -> datetime | None:
     """When the next run may start after one without a verdict; None when it may start now."""
     due = draft.retry.next_at if draft.retry else None
-    return due if due and due > draft.now else None
+    # Later than any delay is long: by a clock that was wrong.
+    return due if due and draft.now < due <= draft.now + draft.snapshot.max_retry_delay else None
 
 
 def rest(draft: Draft, until: datetime) -> None:
@@ -102,8 +103,9 @@ def held_back(draft: Draft) -> None:
 
 
 def last_started(draft: Draft) -> datetime | None:
-    """When the newest counted run was started."""
-    return draft.evidence.runs[-1].started_at if draft.evidence.runs else None
+    """When the newest counted run was started. None also where that is in the future: by a clock that was wrong."""
+    last = draft.evidence.runs[-1].started_at if draft.evidence.runs else None
+    return last if last and last <= draft.now else None
 
 
 def prune(draft: Draft) -> None:

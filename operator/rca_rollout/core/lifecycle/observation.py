@@ -45,7 +45,7 @@ def _begin(draft: Draft) -> datetime:
     """The end of the period; its start is recorded when the gate has passed."""
     wanted, passing = draft.spec.observation, draft.evidence.passing
     started = draft.observation.started_at if draft.observation else None
-    if started is None:
+    if started is None or started > draft.now:  # in the future: by a clock that was wrong
         started = draft.now
         text = (
             f"the gate passed: observed for {wanted.period}, at least {wanted.min_passing_runs} passing runs"
@@ -61,9 +61,9 @@ def _begin(draft: Draft) -> datetime:
 
 
 def _next_run(draft: Draft, end: datetime) -> None:
-    last = evidence.last_started(draft) or draft.now
+    last, interval = evidence.last_started(draft), draft.spec.observation.interval.delta
     # The closing run comes as soon as the period is over, not an interval later.
-    due = earliest(last + draft.spec.observation.interval.delta, end if last < end else None)
+    due = earliest(last + interval, end if last < end else None) if last else None
     if due and due > draft.now:
         # The end counts also when the closing run is there already: a clock that was set back reaches it again.
         draft.wake_at(due, end if end > draft.now else None)

@@ -108,7 +108,7 @@ def _being_promoted(draft: Draft) -> list[Sibling]:
     return [
         s
         for s in draft.snapshot.siblings
-        if s.promoting_since is not None and draft.now < s.promoting_since + INTENT_LIFE
+        if s.promoting_since is not None and abs(draft.now - s.promoting_since) < INTENT_LIFE
     ]
 
 

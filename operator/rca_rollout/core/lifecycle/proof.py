@@ -19,7 +19,7 @@ def enough(draft: Draft) -> bool:
     return (
         draft.now >= end
         and draft.evidence.passing >= wanted.min_passing_runs
-        and any(run.started_at is not None and run.started_at >= end for run in _counted(draft))
+        and any(run.started_at is not None and end <= run.started_at <= draft.now for run in _counted(draft))
     )
 
 

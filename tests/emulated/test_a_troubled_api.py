@@ -84,6 +84,37 @@ async def test_the_key_changes_between_reading_and_writing(lab: Lab) -> None:
     assert len(lab.key_writes()) == 1
 
 
+async def test_who_sets_the_key_back_at_once_is_not_fought(lab: Lab) -> None:
+    """Before our next look, every time: another operator, or a webhook that changes what is written."""
+
+    def back(call: Call) -> None:
+        lab.store.edit("configmaps", "shop", "modes", lambda body: body["data"].update({KEY: "Shadow"}))
+
+    _trouble(lab, Fault(_is("patch", "configmaps"), back, late=True, times=1000))
+    lab.everything()
+    lab.start()
+    await lab.phase("Blocked")
+    await lab.quiet(60)
+    assert lab.condition("Promoted")["reason"] == "External"
+    assert len(lab.key_writes()) == 1
+
+
+async def test_a_demotion_that_is_undone_at_once_is_repeated_with_pauses(lab: Lab) -> None:
+    lab.everything()
+    lab.start()
+    await lab.phase("Active")
+
+    def back(call: Call) -> None:
+        lab.store.edit("configmaps", "shop", "modes", lambda body: body["data"].update({KEY: "Active"}))
+
+    _trouble(lab, Fault(_is("patch", "configmaps"), back, late=True, times=3))
+    lab.store.edit("rcacomponents", "shop", "live", lambda body: body["spec"].update(mode="Shadow"))
+    begun = asyncio.get_running_loop().time()
+    await lab.until(lambda: lab.mode() == "Shadow" and "intent" not in lab.status(), within=600)
+    assert len(lab.key_writes()) == 1 + 3 + 1
+    assert asyncio.get_running_loop().time() - begun > 60
+
+
 async def test_an_unrelated_change_of_the_target_does_not_stop_the_write(lab: Lab) -> None:
     def meddle(call: Call) -> None:
         lab.store.edit(

@@ -39,12 +39,14 @@ _RECENT = timedelta(minutes=5)
 
 class ComponentReconciler:
     """Holds nothing that matters: which components this process has already seen (to tell a lost Event again, once),
-    and what the API server refused last (to keep it in sight until it is done or not wanted any more)."""
+    what the API server refused last (to keep it in sight until it is done or not wanted any more), and which intent it
+    has carried out (not to do it again where somebody takes it back at once)."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._seen: dict[Key, str] = {}
         self._refused: dict[str, Refusal] = {}
+        self._written: dict[Key, datetime] = {}
 
     async def reconcile(self, key: Key) -> datetime | None:
         """One step. The moment to look again, or None. Raises `KubeError` when the step could not be taken."""
@@ -53,6 +55,7 @@ class ComponentReconciler:
             body = await world.kube.get(COMPONENTS, key.namespace, key.name)
         except NotFoundError:
             self._refused.pop(self._seen.pop(key, ""), None)
+            self._written.pop(key, None)
             world.counters.forget(key.namespace, key.name)
             return None
         world.counters.meet(key.namespace, key.name)
@@ -64,7 +67,7 @@ class ComponentReconciler:
             )
             await self._save(key, body, old, invalid_status(component, RcaComponentStatus, now))
             return None
-        plan = decide(await self._observe(component), now)
+        plan = decide(await self._observe(key, component), now)
         changed = await self._save(key, body, component.status, self._shown(component, plan, now))
         try:
             return await self._apply(key, component, plan, now, changed=changed)
@@ -82,9 +85,12 @@ class ComponentReconciler:
             return plan.status
         return show_refusal(component, plan.status, refusal, now)
 
-    async def _observe(self, component: RcaComponent) -> Snapshot:
+    async def _observe(self, key: Key, component: RcaComponent) -> Snapshot:
         world, spec = self._world, component.spec
         namespace = component.metadata.namespace
+        intent = component.status.intent
+        if intent is None:
+            self._written.pop(key, None)
         target_name = spec.target.config_map_ref.name
         target = view_target(await world.config_map(namespace, target_name), target_name, spec.target.key)
         runs: dict[str, EvalRun] = {}
@@ -100,6 +106,7 @@ class ComponentReconciler:
             siblings=await self._siblings(component),
             claimed_by=self._older_claim(component),
             max_retry_delay=world.settings.max_retry_delay,
+            written=intent is not None and self._written.get(key) == intent.issued_at,
         )
 
     async def _siblings(self, component: RcaComponent) -> tuple[Sibling, ...]:
@@ -185,7 +192,7 @@ class ComponentReconciler:
                         with contextlib.suppress(NotFoundError, ConflictError):
                             await world.kube.delete(RUNS, key.namespace, action.name, uid=action.uid)
                     case WriteKey():
-                        wake = await self._write(key, action)
+                        wake = await self._write(key, component, action)
             except RefusedError as problem:
                 if not isinstance(action, DeleteRun):
                     reason = Reason.WRITE_FAILED if isinstance(action, WriteKey) else Reason.RUN_REFUSED
@@ -207,7 +214,7 @@ class ComponentReconciler:
             return now + timedelta(seconds=2)
         return None
 
-    async def _write(self, key: Key, action: WriteKey) -> datetime:
+    async def _write(self, key: Key, component: RcaComponent, action: WriteKey) -> datetime:
         """The compare-and-set, unless its answer could come after the intent's end."""
         world = self._world
         now = world.clock()
@@ -216,6 +223,8 @@ class ComponentReconciler:
         operations: list[dict[str, Any]] = [dict(operation) for operation in action.patch]
         try:
             await world.kube.json_patch(CONFIGMAPS, key.namespace, action.config_map, operations)
+            if component.status.intent:
+                self._written[key] = component.status.intent.issued_at
         except (ConflictError, NotFoundError) as moved:
             world.counters.conflicts.labels(key.namespace, "target").inc()
             log.info("%s: the target moved before the write: %s", key, moved)

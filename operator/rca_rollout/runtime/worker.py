@@ -13,6 +13,9 @@ from rca_rollout.runtime.queue import Backoff, Key, WorkQueue
 
 log = logging.getLogger("rca_rollout.worker")
 
+# Plans are made by the clock on the wall and kept by another: one that is set right leaves no key asleep for years.
+_LONGEST_SLEEP = 3600.0
+
 type Reconcile = Callable[[Key], Awaitable[datetime | None]]
 
 
@@ -91,7 +94,7 @@ class Workers:
             self._counters.reconciles.labels(key.kind).observe(_now() - started)
         self._backoff.forget(key)
         if wake is not None:
-            self._queue.add_after(key, (wake - self._clock()).total_seconds())
+            self._queue.add_after(key, min(_LONGEST_SLEEP, (wake - self._clock()).total_seconds()))
 
     def _retry(self, key: Key, delay: float, problem: Exception) -> None:
         self._counters.errors.labels(key.kind).inc()

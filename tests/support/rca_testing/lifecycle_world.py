@@ -64,6 +64,7 @@ class World:
         self.cached: dict[str, Body] | None = None  # None: the cache is up to date
         self.siblings: tuple[Sibling, ...] = ()
         self.claimed_by: str | None = None
+        self.written = False
         self.wake: datetime | None = START
         # On record
         self.created: list[str] = []
@@ -84,6 +85,7 @@ class World:
             runs={name: _run(body) for name, body in held.items()},
             siblings=self.siblings,
             claimed_by=self.claimed_by,
+            written=self.written,
         )
 
     def decide(self) -> Plan:

@@ -77,6 +77,22 @@ def test_a_crash_anywhere_ends_in_one_write(world: World, crash: Crash, at: int)
     assert world.reasons.count("Promoted") == 1
 
 
+@pytest.mark.parametrize("value", ["Shadow", None])
+def test_a_key_that_is_set_back_before_it_was_read_is_not_written_again(
+    world: World, value: str | None
+) -> None:
+    """A person was as quick as we are, or a webhook changes what is written."""
+    world.step()
+    world.write(value)
+    world.written = True
+    world.step()
+    world.written = False
+    world.settle()
+    assert [w.value for w in world.writes] == ["Active"]
+    assert world.phase is ComponentPhase.BLOCKED
+    assert world.why(ConditionType.PROMOTED) == ("False", "External")
+
+
 def test_a_write_that_was_done_before_the_crash_is_recognized(world: World) -> None:
     world.write("Active")
     world.settle()

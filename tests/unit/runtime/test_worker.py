@@ -153,3 +153,12 @@ async def test_work_under_way_is_finished_when_the_queue_is_closed() -> None:
     bench = Bench(slow)
     await bench.run(0.005, GOOD)
     assert finished == [GOOD]
+
+
+async def test_no_key_sleeps_longer_than_an_hour_whatever_the_clock_said_when_it_went_to_sleep() -> None:
+    async def far(_: Key) -> datetime | None:
+        return NOW + timedelta(days=400)
+
+    bench = Bench(far)
+    await bench.run(0.01, GOOD)
+    assert 0 < bench.wait_of(GOOD) <= 3600

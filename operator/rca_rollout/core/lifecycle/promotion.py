@@ -57,6 +57,8 @@ def settle(draft: Draft, target: TargetView) -> bool:
     if target.value == intent.value and (same or not _towards_active(intent)):
         _record(draft, intent)
         return True
+    if draft.snapshot.written and same:
+        return _settle_taken_back(draft, intent)
     void = (
         not same
         or draft.now >= intent.not_after
@@ -74,6 +76,31 @@ def settle(draft: Draft, target: TargetView) -> bool:
     draft.actions.append(WriteKey(draft.config_map, tuple(patch), intent.not_after))
     draft.wake_at(intent.not_after)
     return True
+
+
+def _settle_taken_back(draft: Draft, intent: Intent) -> bool:
+    """The key was written and does not read so any more: no tug of war, with a person or with a webhook."""
+    if not _towards_active(intent) and draft.now < intent.not_after:
+        draft.wake_at(intent.not_after)
+        return True
+    draft.intent = None
+    if _towards_active(intent):
+        # It was promoted, if only for a moment: what stands there now is somebody else's wish.
+        draft.promotion = _promotion(draft, intent)
+    return False
+
+
+def _promotion(draft: Draft, intent: Intent) -> Promotion:
+    last = draft.evidence.runs[-1] if draft.evidence.runs else None
+    return Promotion(
+        at=draft.now,
+        revision=draft.revision,
+        epoch=intent.epoch,
+        run=last.name if last else None,
+        scorecard_sha256=last.scorecard_sha256 if last else None,
+        previous_value=intent.observed,
+        cause=Reason.PROMOTED,
+    )
 
 
 def _towards_active(intent: Intent) -> bool:
@@ -140,16 +167,7 @@ def _record(draft: Draft, intent: Intent) -> None:
 
 
 def _record_promotion(draft: Draft, intent: Intent) -> None:
-    last = draft.evidence.runs[-1] if draft.evidence.runs else None
-    draft.promotion = Promotion(
-        at=draft.now,
-        revision=draft.revision,
-        epoch=intent.epoch,
-        run=last.name if last else None,
-        scorecard_sha256=last.scorecard_sha256 if last else None,
-        previous_value=intent.observed,
-        cause=Reason.PROMOTED,
-    )
+    draft.promotion = _promotion(draft, intent)
     draft.demotion = None
     draft.phase = ComponentPhase.ACTIVE
     text = (

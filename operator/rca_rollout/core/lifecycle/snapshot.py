@@ -21,7 +21,7 @@ class Snapshot:
     """One component and all that its next step depends on, read at about the same time.
 
     `runs` are the EvalRuns that this component owns, by name. `max_retry_delay` bounds the back-off after runs that
-    ended without a verdict.
+    ended without a verdict. `written` says that this process has carried the intent out, as the server told it.
     """
 
     component: RcaComponent
@@ -31,6 +31,7 @@ class Snapshot:
     siblings: tuple[Sibling, ...] = ()
     claimed_by: str | None = None
     max_retry_delay: timedelta = timedelta(minutes=15)
+    written: bool = False
 
 
 @dataclass(frozen=True)

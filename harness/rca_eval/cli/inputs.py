@@ -1,5 +1,6 @@
 """Files that people name on the command line."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from rca_eval.job.files import read_bytes
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"  # as the operator stores it
-FRAME = b"RCA-SCORECARD-BEGIN "
+FRAME = re.compile(rb"^RCA-SCORECARD-BEGIN ", re.MULTILINE)  # in a line's middle it is somebody's word
 
 
 def dataset(profile: str, path: Path | None) -> tuple[bytes, str]:
@@ -48,7 +49,7 @@ def scorecard(path: Path) -> Scorecard:
         data = read_bytes(path, what="the scorecard", limit=SCORECARD_LIMIT)
     if data.startswith(GZIP):
         data = unpack(data)
-    if FRAME in data:
+    if FRAME.search(data):
         return read_scorecard(data)[0]
     return parse_scorecard(data, source=str(path))
 

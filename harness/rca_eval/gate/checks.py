@@ -2,8 +2,9 @@
 message.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from operator import gt, lt
 from typing import Literal
 
 from rca_eval.contract.canonical import canonical
@@ -30,7 +31,7 @@ def accuracy_check(s: Subject) -> Iterator[CheckResult]:
         was = hits(reference)
         lost = [name for name, hit in hits(mine).items() if was.get(name) and not hit]
         whose = f"{arm} against {_who(against)}"
-        digits = _digits(value, base, limit)
+        digits = _digits(value, base, limit, lt)
         numbers = (
             f"{display(value, digits)} {'<' if failed else '>='} {display(base, digits)} - "
             f"{s.policy.accuracy_drop}"
@@ -63,7 +64,11 @@ def mttr_check(s: Subject) -> Iterator[CheckResult]:
             continue
         limit = base + s.policy.mttr_rise
         failed = value > limit
-        numbers = f"{display(value)} s {'>' if failed else '<='} {display(base)} s + {s.policy.mttr_rise} s"
+        digits = _digits(value, base, limit, gt)
+        numbers = (
+            f"{display(value, digits)} s {'>' if failed else '<='} {display(base, digits)} s + "
+            f"{s.policy.mttr_rise} s"
+        )
         yield CheckResult(
             name="MTTR",
             result="Failed" if failed else "Passed",
@@ -196,7 +201,9 @@ def _who(against: Against) -> str:
     return "the baseline" if against == "Baseline" else "Without"
 
 
-def _digits(value: Fraction, base: Fraction, limit: Fraction) -> int:
+def _digits(
+    value: Fraction, base: Fraction, limit: Fraction, worse: Callable[[Fraction, Fraction], bool]
+) -> int:
     """Three digits, or as many as it takes for the printed numbers to say what the exact ones say."""
     tolerance = base - limit
     for digits in (3, 6):
@@ -204,6 +211,6 @@ def _digits(value: Fraction, base: Fraction, limit: Fraction) -> int:
             Fraction(display(value, digits)),
             Fraction(display(base, digits)) - tolerance,
         )
-        if (shown_value < shown_limit) == (value < limit):
+        if worse(shown_value, shown_limit) == worse(value, limit):
             return digits
     return 9

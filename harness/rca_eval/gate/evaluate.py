@@ -95,9 +95,8 @@ def _passed(checks: tuple[CheckResult, ...], subject: Subject) -> str:
     first = next(check for check in checks if check.name == "AC@1")
     time = next(check for check in checks if check.name == "MTTR" and check.arm == first.arm)
     count = len(subject.arms(subject.candidate_name)[str(first.arm)].incidents)
-    return clipped(
-        f"{first.message.split(', ')[0]}; {time.message.split(', ')[0]}; {first.arm}, {count} incidents"
-    )
+    numbers = "; ".join(check.message.split(f", {check.arm} against")[0] for check in (first, time))
+    return clipped(f"{numbers}; {first.arm}, {count} incident{'s' if count > 1 else ''}")
 
 
 def _movements(s: Subject) -> tuple[tuple[Movement, ...], tuple[Movement, ...], tuple[Movement, ...]]:

@@ -14,6 +14,7 @@ from rca_eval.gate.subject import short_ids
 SENTINEL = "ScorerOnly: by construction, the answer is planted; a sentinel, no measurement"
 HONEST = "LivePath: rank of the true cause, and its margin over the best rival"
 COLUMN = 10  # "1 +0.0100" and one more; long ids give way, figures do not
+MANY = 50  # from here on one lost incident is within the usual tolerance of 0.02
 METRICS = ("AC@1", "Avg@5", "MRR")
 
 
@@ -60,10 +61,9 @@ def trust(count: int) -> str:
     """The caveat that belongs under every number of a small set."""
     if count == 0:
         return "Nothing was measured."
-    return (
-        f"{count} incident{'s are' if count > 1 else ' is'} few: one lost is {display(Fraction(1, count))}. "
-        "No loss here shows no loss here; it does not prove a rate."
-    )
+    few = count < MANY
+    noun = f"incident{'s are' if count > 1 else ' is'} few" if few else "incidents"
+    return f"{count} {noun}: one lost is {display(Fraction(1, count))}. No loss here shows no loss here; it does not prove a rate."
 
 
 def _columns(card: Scorecard) -> list[str]:
@@ -106,7 +106,9 @@ def _lost(live: dict[str, ArmResult], ids: Sequence[str]) -> Iterator[Text]:
             if row.rank != 1:
                 order = row.order()
                 what = (
-                    f"{order[0]} stands first" if order else one_line(row.error or "nothing was ranked")[:120]
+                    f"{one_line(order[0])} stands first"
+                    if order
+                    else one_line(row.error or "nothing was ranked")[:120]
                 )
                 where.setdefault((row.id, what), []).append(name)
     if where:

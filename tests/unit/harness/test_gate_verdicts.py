@@ -77,6 +77,21 @@ def test_mttr_may_rise_by_exactly_thirty_seconds_and_not_a_nanosecond_more(
         assert "30.003 s > 0.003 s + 30 s" in result.message or "30.003000001" in result.message
 
 
+def test_a_rise_by_a_nanosecond_too_much_is_printed_with_the_digits_that_show_it(
+    make_scorecard, make_baseline
+):
+    result = evaluate(make_scorecard(seconds={"With": "30.003000001"}), make_baseline())
+    assert result.message.startswith("MTTR 30.003000001 s > 0.003000000 s + 30 s")
+
+
+def test_a_pass_that_lost_several_incidents_names_them_all(make_scorecard, make_baseline):
+    ids = tuple(f"IN-{n:03d}-x" for n in range(100))
+    card = make_scorecard(ids=ids, lost=("IN-001", "IN-002"), control_lost=("IN-",))
+    result = evaluate(card, make_baseline(ids=ids))
+    assert result.verdict == "Passed"
+    assert result.message.startswith("AC@1 0.980 >= 1.000 - 0.02 (IN-001, IN-002 lost); MTTR")
+
+
 def test_a_slower_candidate_within_the_limit_is_a_warning_beside_the_pass(make_scorecard, make_baseline):
     result = evaluate(make_scorecard(seconds={"With": "1"}), make_baseline())
     assert result.verdict == "Passed"

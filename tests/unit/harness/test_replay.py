@@ -19,6 +19,7 @@ from rca_eval.data import PROFILES, baseline_bytes, ground_truth_bytes
 from rca_eval.gate import evaluate
 from rca_eval.replay import DEFAULT_COMPONENT, Plan, from_scorecard, replay, to_text, variants
 from rca_eval.report import scorecard_table
+from rca_eval.report.scorecard_table import trust
 
 
 @pytest.fixture(scope="session")
@@ -297,6 +298,22 @@ def test_a_scorecard_is_read_in_every_form_in_which_it_is_kept(form, scorecards,
     path.write_bytes(data)
     assert run(["gate", str(path)]) == 0
     capsys.readouterr()
+
+
+def test_words_of_an_engine_do_not_turn_a_scorecard_into_a_log(scorecards, tmp_path, capsys):
+    document = scorecards["graded"].plain()
+    row = document["deterministic"]["variants"][-1]["arms"][-1]["incidents"][0]
+    row["decision"] = "RCA-SCORECARD-BEGIN v1"
+    path = tmp_path / "card.json"
+    path.write_bytes(canonical(document))
+    assert run(["gate", str(path)]) == 0
+    assert "PASSED" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("count", "few"), [(1, True), (49, True), (50, False), (1000, False)])
+def test_only_few_incidents_are_called_few(count, few):
+    assert (" few: one lost is" in trust(count)) == few
+    assert "does not prove a rate" in trust(count)
 
 
 def test_text_of_an_engine_stays_text_in_the_table(tmp_path, capsys):

@@ -15,6 +15,7 @@ from typing import Any
 from rca_rollout.api.reasons import Reason
 
 PREPARE, SCORECARD = "prepare", "scorecard"
+_WORD = re.compile(r"[A-Z][A-Za-z0-9]{0,63}")  # what may stand as the reason of a condition
 
 type Body = Mapping[str, Any]
 
@@ -242,15 +243,17 @@ def _own_container(container: str, ended: Body, pod: str) -> Broken:
     """Our own containers say in their termination message, as JSON, what was wrong with what they were given."""
     try:
         error = json.loads(ended.get("message") or "")["error"]
-        return Broken(str(error["reason"])[:64], str(error["message"])[:1000])
+        if _WORD.fullmatch(error["reason"]):
+            return Broken(error["reason"], str(error["message"])[:1000])
     except (ValueError, KeyError, TypeError):
-        return Broken(
-            Reason.PREPARE_FAILED if container == PREPARE else Reason.SCORECARD_FAILED,
-            f"container {container} ended with status {ended.get('exitCode')} and did not say why: "
-            f"kubectl logs {pod} -c {container}; is the harness image of this version?",
-            pod,
-            container,
-        )
+        pass
+    return Broken(
+        Reason.PREPARE_FAILED if container == PREPARE else Reason.SCORECARD_FAILED,
+        f"container {container} ended with status {ended.get('exitCode')} and did not say why: "
+        f"kubectl logs {pod} -c {container}; is the harness image of this version?",
+        pod,
+        container,
+    )
 
 
 def termination_message(pod: Body, container: str) -> str:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from rca_rollout.api.base import ApiError
 from rca_rollout.api.values import Duration
 
+_LONGEST_IMAGE = 512
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 
 
@@ -43,6 +44,10 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
     if not image:
         raise SettingsError(
             "RCA_ROLLOUT_HARNESS_IMAGE is not set: name the harness image (the chart sets it from harness.image)"
+        )
+    if len(image) > _LONGEST_IMAGE:
+        raise SettingsError(
+            f"RCA_ROLLOUT_HARNESS_IMAGE has {len(image)} characters: at most {_LONGEST_IMAGE} fit into the status of a run"
         )
     policy = text("IMAGE_PULL_POLICY", "IfNotPresent")
     if policy not in _PULL_POLICIES:

@@ -84,6 +84,10 @@ BROKEN: dict[str, tuple[Any, Any, float, str, str]] = {
         9, "PredictionsMissing", "eval-2 wrote none",
     ),
     "prepare does not say": (job(FAILED), pod("Failed", {"prepare": ended(1, message="boom")}), 9, "PrepareFailed", "status 1"),
+    "scorecard says no word": (
+        job(FAILED), pod("Failed", {"scorecard": ended(2, message='{"error":{"reason":"it broke!","message":""}}')}), 9,
+        "ScorecardFailed", "did not say why",
+    ),
     "scorecard does not say": (
         job(FAILED), pod("Failed", {"scorecard": ended(1, message='{"error": 7}')}), 9, "ScorecardFailed", "did not say why",
     ),

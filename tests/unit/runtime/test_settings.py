@@ -45,6 +45,7 @@ def test_every_setting_is_read() -> None:
     ("name", "value"),
     [
         ("HARNESS_IMAGE", "  "),
+        ("HARNESS_IMAGE", "x" * 513),
         ("IMAGE_PULL_POLICY", "never"),
         ("LOG_LEVEL", "loud"),
         ("LOG_FORMAT", "xml"),

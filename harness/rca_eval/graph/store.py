@@ -18,6 +18,8 @@ from rca_eval.graph.signals import undisturbed
 
 EMBEDDED = "embedded"
 SCHEMES = ("falkor", "falkors", "redis", "rediss", "unix")
+# The server ends at once when LC_ALL names a locale that is not installed; nothing here is sorted by it.
+SERVER_CONFIG = {"locale-collate": "C"}
 CONNECT_SECONDS = 5
 QUERY_SECONDS = 30
 
@@ -131,7 +133,7 @@ def _embedded() -> Any:
             Reason.STORE_UNAVAILABLE, "the embedded FalkorDB is not installed; install rca-rollout[harness]."
         ) from None
     try:
-        return FalkorDB()
+        return FalkorDB(serverconfig=SERVER_CONFIG)
     except Exception as error:  # the embedded server fails in many ways, all of which mean the same here
         raise ContractError(
             Reason.STORE_UNAVAILABLE,

@@ -1,5 +1,9 @@
 """The store writes and deletes its own graphs only, starts every incident clean, and leaves nothing behind."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,3 +126,11 @@ def test_a_store_that_cannot_be_used_is_one_clear_sentence_without_the_password(
     assert caught.value.reason == "StoreUnavailable"
     assert "\n" not in caught.value.message
     assert "secret" not in caught.value.message
+
+
+def test_the_embedded_server_starts_under_a_locale_that_the_machine_does_not_have():
+    """What an SSH client hands over; the server would not start, and blame a temporary folder."""
+    code = "from rca_eval.graph import open_store\nwith open_store() as store: print(store.keys())"
+    env = {**os.environ, "LC_ALL": "xx_YY.UTF-8"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

@@ -29,26 +29,27 @@ async def test_while_a_large_scorecard_is_judged_the_loop_goes_on(lab: Lab) -> N
 
     def succeed(lab: Lab, job: Body) -> None:
         card = _swollen(lab.kubelet.measure(job))
-        begun = time.monotonic()
+        begun = time.thread_time()
         parse_scorecard(canonical(card), source="here")
         pack(canonical(card))
-        heavy.append(time.monotonic() - begun)
+        heavy.append(time.thread_time() - begun)
         lab.kubelet.succeed(job, card)
-        last[0] = time.monotonic()  # what the test does itself does not count
+        last[0] = time.thread_time()  # what the test does itself does not count
 
     async def tick() -> None:
         while True:
             await asyncio.sleep(0.001)
-            gaps.append(time.monotonic() - last[0])
-            last[0] = time.monotonic()
+            gaps.append(time.thread_time() - last[0])
+            last[0] = time.thread_time()
 
     lab.on_job = succeed
     lab.everything()
-    gaps, last = [0.0], [time.monotonic()]
+    gaps, last = [0.0], [time.thread_time()]
     lab.start()
     await lab.until(lambda: lab.list("evalruns"))
     ticking = asyncio.create_task(tick())
     await lab.until(lambda: any((run.get("status") or {}).get("checks") for run in lab.list("evalruns")))
     ticking.cancel()
-    # Reading it, storing it and judging it each take about as long as what was measured here.
+    # In seconds of this thread's processor time, which a busy machine does not stretch. Reading it, storing it and
+    # judging it each take about as long as what was measured here.
     assert max(gaps) < min(heavy)

@@ -143,6 +143,12 @@ def _embedded() -> Any:
 
 
 def _server(url: str) -> Any:
+    if not _readable(url):
+        raise ContractError(
+            Reason.STORE_UNAVAILABLE,
+            "the store's address cannot be read; write falkor://user:password@host:port with / ? # @ : in the "
+            "password percent-encoded.",
+        )
     if urlsplit(url).scheme not in SCHEMES:
         raise ContractError(
             Reason.STORE_UNAVAILABLE,
@@ -200,6 +206,18 @@ def _clear_errors(name: str) -> Iterator[None]:
 
 def _exact(value: Any) -> Decimal | None:
     return None if value is None else Decimal(str(value))
+
+
+def _readable(url: str) -> bool:
+    """Whether the parts are where they seem to be: after a bare `/` in a password, the rest of it would be a
+    path.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    return "@" not in parts.path + parts.query + parts.fragment
 
 
 def _safe(url: str) -> str:

@@ -134,3 +134,22 @@ def test_the_embedded_server_starts_under_a_locale_that_the_machine_does_not_hav
     env = {**os.environ, "LC_ALL": "xx_YY.UTF-8"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "falkor://127.0.0.1:abc",
+        "falkor://user:hidden@[::1",
+        "falkor://user:hid/den@127.0.0.1:1",
+        "falkor://user:12/hidden@127.0.0.1:1",
+        "falkor://user:hid@den@127.0.0.1:1",
+        "falkor://user:1?hidden@127.0.0.1:1",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_one_sentence_without_the_password(url):
+    with pytest.raises(ContractError) as caught, open_store(url):
+        pass
+    assert caught.value.reason == "StoreUnavailable"
+    assert not {"hid", "den"} & set(caught.value.message.replace("/", " ").replace("@", " ").split())
+    assert "hidden" not in caught.value.message

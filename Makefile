@@ -11,7 +11,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 venv: ## make .venv what the locks say (the other targets do it by themselves)
-	@python=$$(hack/find-python) && "$$python" hack/venv.py
+	@python=$$(hack/find-python) && "$$python" -m hack.venv
 
 demo: ## replay the incidents, then watch a good and a bad component on a real Kubernetes node
 	@python=$$(hack/find-python) && exec "$$python" -m hack.demo.first
@@ -33,7 +33,7 @@ format: venv ## format the source and sort the imports
 	@$(PY) -m ruff format .
 
 lock: ## write locks/*.txt anew from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
-	@python=$$(hack/find-python) && "$$python" hack/lock.py $(LOCK_ARGS)
+	@python=$$(hack/find-python) && "$$python" -m hack.lock $(LOCK_ARGS)
 
 cluster-up: venv ## a cluster: your RCA_CLUSTER_CONTEXT, else kind, else a node built from nothing
 	@$(PY) -m hack.cluster up

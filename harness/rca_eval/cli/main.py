@@ -21,6 +21,8 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line and end the process."""
     signal.signal(signal.SIGTERM, _terminated)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks to go on
+        signal.signal(signal.SIGHUP, _terminated)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -1,6 +1,7 @@
 """Where output goes: results to stdout, everything else to stderr."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,15 +45,25 @@ def show_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def check_output(path: Path) -> None:
+    """Before a long run: that its result can be written. Raises `ContractError(FileUnreadable)`."""
+    if path.is_dir():
+        raise _unwritable(path, "it is a folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise _unwritable(path, "its folder does not exist or may not be written to")
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a result file. Raises `ContractError(FileUnreadable)`."""
     try:
         path.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise ContractError(
-            Reason.FILE_UNREADABLE, f"{path} cannot be written ({why}); check the path."
-        ) from None
+        raise _unwritable(path, why) from None
+
+
+def _unwritable(path: Path, why: str) -> ContractError:
+    return ContractError(Reason.FILE_UNREADABLE, f"{path} cannot be written ({why}); check the path.")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import Format, progress, show, show_json, write_text
+from rca_eval.cli.output import Format, check_output, progress, show, show_json, write_text
 from rca_eval.contract import ContractError, Reason, Scorecard, canonical
 from rca_eval.engine import parse_blend, parse_without
 from rca_eval.gate import GateContext, GateResult, evaluate
@@ -68,6 +68,8 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
         timeout_seconds=timeout,
     )
     rules, reference = inputs.policy(policy), inputs.baseline(baseline) if baseline else None
+    if output is not None:
+        check_output(output)
     with progress() as on_step:
         card = replay(plan, on_step)
     if output is not None:

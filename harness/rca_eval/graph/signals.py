@@ -6,12 +6,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-STOPPING = (signal.SIGTERM, signal.SIGINT)
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """SIGTERM and SIGINT that arrive inside are delivered at its end; in other threads than the main one
+    """SIGTERM, SIGINT and SIGHUP that arrive inside are delivered at its end; in other threads than the main one
     nothing changes.
 
     Handlers, not a signal mask: a mask would be inherited by the server that is started inside.

@@ -241,6 +241,15 @@ def test_wrong_usage_is_one_sentence_and_status_2(arguments, capsys):
     assert "InternalError" not in err
 
 
+@pytest.mark.parametrize("where", ["missing/card.json", ""], ids=["no such folder", "a folder"])
+def test_an_output_that_cannot_be_written_is_told_before_anything_runs(where, tmp_path, capsys):
+    marker = tmp_path / "ran"
+    arguments = ["replay", "--engine", f"touch {marker}", "--output", str(tmp_path / where)]
+    assert run(arguments) == 2
+    assert "cannot be written" in capsys.readouterr().err
+    assert not marker.exists()
+
+
 def test_the_gate_command_has_the_three_exit_states_and_strict_json(card_file, scorecards, tmp_path, capsys):
     assert run(["gate", str(card_file), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "Passed"
@@ -340,7 +349,9 @@ def test_long_ids_give_way_to_figures_in_80_columns(scorecards, capsys):
     assert sum("1 +0.0324" in line for line in lines) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
+)
 def test_a_replay_that_is_stopped_leaves_no_server_process_and_no_file_behind(number, tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "rca_eval.cli", "replay"]
@@ -351,7 +362,7 @@ def test_a_replay_that_is_stopped_leaves_no_server_process_and_no_file_behind(nu
         while not list(tmp_path.rglob("redis.socket")) and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(number)
-        assert process.wait(timeout=30) in (130, 143)
+        assert process.wait(timeout=30) in (129, 130, 143)
     assert list(tmp_path.iterdir()) == []
     assert [p for p in psutil.process_iter() if str(tmp_path) in " ".join(command_of(p))] == []
 

@@ -14,6 +14,7 @@ from rca_testing.emulator import clock
 from rca_testing.emulator.lab import Lab
 from rca_testing.emulator.server import Fault, refuse
 
+from rca_rollout.runtime.preflight import MissingKindsError
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.suites import SuiteReconciler
 
@@ -42,6 +43,29 @@ async def test_a_watch_that_is_refused_for_good_ends_the_process(lab: Lab, verb:
     token = lab.start()
     error = await lab.ended(token)
     assert error is not None
+
+
+async def test_kinds_that_are_not_installed_end_the_process_with_a_sentence(lab: Lab) -> None:
+    """kopf would watch nothing, and say nothing."""
+    missing = refuse(404, "NotFound", "the server could not find the requested resource")
+    lab.server.faults.append(
+        Fault(lambda call: call.plural == "evalruns" and call.verb == "list", missing, times=10_000)
+    )
+    error = await lab.ended(lab.start())
+    assert isinstance(error, MissingKindsError)
+    assert "evalruns.rca.bluerobin.io" in str(error)
+    assert "crds" in str(error)
+
+
+async def test_kinds_that_the_server_is_still_learning_of_are_waited_for(lab: Lab) -> None:
+    learning = refuse(429, "TooManyRequests", "storage is (re)initializing")
+    lab.server.faults.append(
+        Fault(lambda call: call.plural == "evalruns" and call.verb == "list", learning, times=5)
+    )
+    lab.everything()
+    token = lab.start()
+    await lab.phase("Active")
+    assert lab.alive(token)
 
 
 async def test_a_watch_that_is_refused_for_a_moment_does_not(lab: Lab) -> None:

@@ -25,6 +25,7 @@ from rca_rollout.runtime.cache import Cache
 from rca_rollout.runtime.components import ComponentReconciler
 from rca_rollout.runtime.handlers import register
 from rca_rollout.runtime.login import connection_info
+from rca_rollout.runtime.preflight import MissingKindsError, check_kinds
 from rca_rollout.runtime.queue import WorkQueue
 from rca_rollout.runtime.resync import resync_forever
 from rca_rollout.runtime.runs import RunReconciler
@@ -51,6 +52,9 @@ def main() -> int:
     log.info("rca-rollout %s watches %s", __version__, where)
     try:
         asyncio.run(serve(settings))
+    except MissingKindsError as error:
+        log.error("stopped: %s", error)  # noqa: TRY400 - the sentence says it all
+        return 1
     except Exception:
         log.exception("stopped")
         return 1
@@ -90,6 +94,7 @@ async def serve(
     register(registry, cache, queue, connect=connect, stuck=workers.oldest)
     metrics = await serve_metrics(settings.metrics_port, counters.registry) if settings.metrics_port else None
     try:
+        await check_kinds(kube, settings, stop)
         async with asyncio.TaskGroup() as group:
             # Workers first: when kopf ends, it cancels every task that began after it, a write under way included.
             group.create_task(workers.run())

@@ -354,7 +354,8 @@ def test_long_ids_give_way_to_figures_in_80_columns(scorecards, capsys):
 )
 def test_a_replay_that_is_stopped_leaves_no_server_process_and_no_file_behind(number, tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-m", "rca_eval.cli", "replay"]
+    # Whoever started the tests may have had the signal ignored (nohup, a shell's background), and that is inherited.
+    command = ["env", f"--default-signal={number.name[3:]}", sys.executable, "-m", "rca_eval.cli", "replay"]
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:

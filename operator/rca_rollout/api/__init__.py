@@ -43,7 +43,6 @@ from rca_rollout.api.component_status import (
     Promotion,
     RcaComponentStatus,
     Retry,
-    TargetClaim,
     Transition,
 )
 from rca_rollout.api.job import EnvVar, JobTemplate, ResourceRequirements, Toleration
@@ -128,7 +127,6 @@ __all__ = [
     "Status",
     "StoredScorecard",
     "Target",
-    "TargetClaim",
     "TargetValues",
     "Tolerance",
     "Toleration",

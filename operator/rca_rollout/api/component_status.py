@@ -17,13 +17,6 @@ Value = Annotated[str, Field(max_length=128)]
 EVIDENCE_LIMIT = 20
 
 
-class TargetClaim(Model):
-    """The key that this component holds: of two components on one key, the oldest has it."""
-
-    config_map: Name
-    key: Name
-
-
 class Evaluation(Model):
     """The last verdict, for people."""
 
@@ -75,7 +68,6 @@ class ObservationStatus(Model):
 
     started_at: Timestamp | None = None
     ends_at: Timestamp | None = None
-    elapsed: Figure | None = None
     summary: Figure | None = None
     """Such as `2/3 runs, 24h`."""
 
@@ -148,7 +140,6 @@ class RcaComponentStatus(Status):
     """Hash of all that makes evidence comparable; a new one starts from the beginning."""
     context: Digest | None = None
     """Hash of the modes and revisions of the suite's other components."""
-    claimed_target: TargetClaim | None = None
     evaluation: Evaluation | None = None
     current_run: CurrentRun | None = None
     runs_started: Count = 0

@@ -1,6 +1,5 @@
 """EvalRun: one measurement. The spec never changes; the status is written once it is known."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -60,8 +59,6 @@ class EvalRunStatus(Status):
     attempts: Count = 0
     started_at: Timestamp | None = None
     finished_at: Timestamp | None = None
-    exit_codes: Annotated[Mapping[str, Annotated[int, Field(strict=True)]], Field(max_length=16)] = {}
-    """Exit status per container."""
     log_tail: LogTail | None = None
     """The end of the failed container's log."""
     accuracy: Figure | None = None

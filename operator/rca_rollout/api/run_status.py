@@ -54,7 +54,6 @@ class RunInputs(Model):
     harness_image: Image | None = None
     dataset_sha256: Digest | None = None
     baseline_sha256: Digest | None = None
-    job_spec_sha256: Digest | None = None
 
 
 class StoredScorecard(Model):

@@ -132,7 +132,6 @@ class Draft:
             revision=self.revision,
             epoch=self.epoch,
             context=self.context,
-            claimed_target=self.old.claimed_target,
             evaluation=self.evaluation,
             current_run=self.current_run,
             runs_started=self.runs_started,

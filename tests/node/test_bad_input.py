@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -278,6 +279,8 @@ def key_that_an_older_component_holds(case: Case) -> None:
         )
 
     eventually(older, seconds=30)
+    # The API server's creation times are whole seconds; within one, the UID decides, and it is random.
+    time.sleep(1.1)
     case.component()
     case.says("TargetClaimed", f"{case.name}-first", "a key of its own", about="Stalled")
     case.place.delete("RcaComponent", f"{case.name}-first")

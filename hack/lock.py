@@ -20,7 +20,7 @@ COMMON = (
     "--no-emit-find-links", "--python-version", "3.12", "--custom-compile-command", "make lock",
 )  # fmt: skip
 OPERATOR = ("--extra", "operator")
-HARNESS = ("--extra", "harness")
+HARNESS = ("--extra", "harness", "--extra", "agent")
 AS_DEV = ("-c", "locks/dev.txt")
 LOCKS = {
     "locks/dev.txt": ("pyproject.toml", *OPERATOR, *HARNESS, "--group", "dev"),

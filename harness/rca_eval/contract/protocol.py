@@ -158,6 +158,11 @@ class RankedEntity(Model):
     terms: dict[Name, Score] | None = None
 
 
+Entities = Annotated[tuple[Entity, ...], Field(max_length=MAX_CANDIDATES)]
+WouldBe = Entities | Annotated[dict[Name, Entities], Field(max_length=64)]
+"""What a component in Shadow would have ranked: by its mode key, or one list from an engine with one component."""
+
+
 class Prediction(Model):
     """An engine's answer to one run, best candidate first."""
 
@@ -169,7 +174,7 @@ class Prediction(Model):
     table: Annotated[str, StringConstraints(max_length=63)] | None = None
     decision: Annotated[str, StringConstraints(max_length=253)] | None = None
     evidence: Annotated[tuple[Entity, ...], Field(max_length=200)] = ()
-    would_be: Annotated[tuple[Entity, ...], Field(max_length=MAX_CANDIDATES)] | None = None
+    would_be: WouldBe | None = None
     error: Annotated[str, StringConstraints(max_length=2000)] | None = None
     timed_out: Bool = False
 

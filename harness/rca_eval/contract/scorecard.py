@@ -175,8 +175,11 @@ class SecondsRow(Model):
 
 
 class WouldBeRow(Model):
-    """What a component in Shadow would have ranked; never part of the evidence bytes."""
+    """What a component in Shadow would have ranked; never part of the evidence bytes. `component` is its mode key,
+    null from an engine that has one component only.
+    """
 
+    component: Name | None = None
     variant: VariantName
     arm: Arm
     incident: IncidentId

@@ -46,14 +46,15 @@ def measured(
     ]
     would_be = [
         WouldBeRow(
+            component=component,
             variant=variant.name,
             arm=case.arm,
             incident=case.incident.id,
-            entities=tuple(dict.fromkeys(case.names.get(entity, entity) for entity in answer.would_be)),
+            entities=tuple(dict.fromkeys(case.names.get(entity, entity) for entity in entities)),
         )
         for variant in unique
         for case in work
-        if (answer := by_key[0].get((variant.name, case.arm, case.case))) and answer.would_be is not None
+        for component, entities in _would_be(by_key[0].get((variant.name, case.arm, case.case)))
     ]
     differences = _differences(work, unique, answers, by_key, results)
     arms: list[Arm] = [arm for arm in ARMS if any(case.arm == arm for case in work)]
@@ -77,6 +78,14 @@ def measured(
         ),
         would_be=tuple(would_be),
     )
+
+
+def _would_be(answer: Prediction | None) -> list[tuple[str | None, tuple[str, ...]]]:
+    if answer is None or answer.would_be is None:
+        return []
+    if isinstance(answer.would_be, tuple):
+        return [(None, answer.would_be)]
+    return sorted(answer.would_be.items())
 
 
 def _seconds(answer: Prediction | None) -> str | None:

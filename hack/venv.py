@@ -118,7 +118,8 @@ def _make_wheel(requirements: Path, target: Path) -> None:
         pip(*wheel, "--no-cache-dir", env=QUICKLY)
 
 
-def _wheel(requirements: Path) -> Path:
+def embedded_store_wheel(requirements: Path) -> Path:
+    """The wheel of the embedded FalkorDB, from the cache, else from the index, else compiled; `requirements` pins it."""
     pinned = hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]
     machine = "-".join([platform.machine(), *platform.libc_ver()]).strip("-") or "any"
     name = f"{SLOW}-{pinned}-cp{sys.version_info.major}{sys.version_info.minor}-{machine}"
@@ -144,7 +145,7 @@ def install_dependencies() -> None:
     with tempfile.TemporaryDirectory(prefix="rca-venv-") as scratch, ThreadPoolExecutor(1) as beside:
         for name, text in (("slow.txt", slow), ("others.txt", others)):
             (Path(scratch) / name).write_text(text, encoding="utf-8")
-        wheel = beside.submit(_wheel, Path(scratch) / "slow.txt")
+        wheel = beside.submit(embedded_store_wheel, Path(scratch) / "slow.txt")
         pip("install", "--quiet", "--require-hashes", "-r", str(Path(scratch) / "others.txt"))
         pip("install", "--quiet", "--no-deps", "--no-index", str(wheel.result()))
 

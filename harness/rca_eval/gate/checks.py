@@ -10,6 +10,7 @@ from typing import Literal
 from rca_eval.contract.canonical import canonical
 from rca_eval.contract.numbers import display, nine
 from rca_eval.contract.scorecard import ArmResult
+from rca_eval.gate.counterfactual import what_changed
 from rca_eval.gate.result import CheckResult, clipped
 from rca_eval.gate.subject import Subject, accuracy, comparable, hits, short_ids
 
@@ -120,7 +121,8 @@ def collapse_check(s: Subject) -> Iterator[CheckResult]:
             before = {result.id: canonical(result) for result in reference.incidents}
             moved = [result.id for result in mine.incidents if before.get(result.id) != canonical(result)]
             text = f"AllShadow differs from the baseline in {len(moved)} of {len(mine.incidents)} incidents"
-            text += f" ({short_ids(moved, before)}): Shadow must change nothing, {arm}"
+            cause = what_changed(mine, reference)
+            text += f" ({short_ids(moved, before)}){f': {cause}' if cause else ''}; Shadow must change nothing, {arm}"
         yield CheckResult(
             name="ShadowCollapse",
             result="Passed" if same else "Failed",

@@ -28,6 +28,8 @@ LOCKS = {
     "locks/harness.txt": ("pyproject.toml", *HARNESS, *AS_DEV),
     # What makes the wheel inside an image build; none of it is in the image.
     "locks/build.txt": ("--group", "build", *AS_DEV),
+    # An environment of its own for the benchmarks: the harness, and the published method beside it.
+    "locks/bench.txt": ("pyproject.toml", *HARNESS, "--group", "bench", *AS_DEV),
 }
 
 
@@ -36,6 +38,7 @@ def main() -> int:
     parser.add_argument(
         "--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows"
     )
+    parser.add_argument("--only", choices=LOCKS, metavar="LOCK", help="write this lock alone")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rca-lock-") as scratch:
         venv = Path(scratch) / "venv"
@@ -44,6 +47,8 @@ def main() -> int:
             [venv / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", UV], check=True
         )
         for name, selection in LOCKS.items():
+            if options.only not in (None, name):
+                continue
             upgrade = ["--upgrade"] if options.upgrade and name == "locks/dev.txt" else []
             command = [str(venv / "bin" / "uv"), *COMMON, *selection, *upgrade, "-o", name]
             if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:

@@ -1,20 +1,41 @@
-"""The reference engine: graph blame with a change term, and the BARO term behind a mode."""
+"""The reference engine: graph blame with a change term, and four components behind a mode key each."""
 
-from rca_eval.engine.answer import LIVE_ACTIVATION, answer, is_active
+from rca_eval.engine.answer import answer
 from rca_eval.engine.blend import KNOWN_BAD, Blend, Table, parse_blend, parse_without
+from rca_eval.engine.components import (
+    ACTIVE,
+    EVIDENCE_CAP,
+    HYPOTHESES,
+    KEYS,
+    LIVE_ACTIVATION,
+    MEMORY,
+    SHADOW,
+    active_keys,
+    is_active,
+)
 from rca_eval.engine.investigation import Findings, Graph, Ranking, gather, rank
+from rca_eval.engine.pipeline import Conclusion, Pipeline
 
 NAME = "rca-eval-reference"
 
 __all__ = [
+    "ACTIVE",
+    "EVIDENCE_CAP",
+    "HYPOTHESES",
+    "KEYS",
     "KNOWN_BAD",
     "LIVE_ACTIVATION",
+    "MEMORY",
     "NAME",
+    "SHADOW",
     "Blend",
+    "Conclusion",
     "Findings",
     "Graph",
+    "Pipeline",
     "Ranking",
     "Table",
+    "active_keys",
     "answer",
     "gather",
     "is_active",

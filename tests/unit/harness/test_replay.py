@@ -76,7 +76,11 @@ def test_the_gate_passes_the_reference_engine_and_has_caught_the_known_bad_one(s
 def test_baro_reranks_in_active_only_and_shadow_has_written_down_exactly_that(scorecards, profile):
     card = scorecards[profile]
     active = {row.id: row.order() for arm in card.deterministic.arms_of("With")[1:] for row in arm.incidents}
-    logged = {row.incident: list(row.entities) for row in card.measured.would_be if row.arm == "LivePath"}
+    logged = {
+        row.incident: list(row.entities)
+        for row in card.measured.would_be
+        if (row.component, row.variant, row.arm) == (DEFAULT_COMPONENT, "AllShadow", "LivePath")
+    }
     assert logged == active
     tables = {row.table for row in card.deterministic.arms_of("With")[1].incidents}
     assert tables <= {"baro", "baroNoChange", "floor"}

@@ -32,6 +32,7 @@ class Reason(StrEnum):
     ENGINE_FAILED = "EngineFailed"
     STORE_UNAVAILABLE = "StoreUnavailable"
     STORE_KEY_REFUSED = "StoreKeyRefused"
+    SELFTEST_INVALID = "SelftestInvalid"
     USAGE = "Usage"
 
 

@@ -75,9 +75,11 @@ class IncidentGraph:
 class GraphStore:
     """A connection. Every operation takes a key of ours only (`graph.keys`)."""
 
-    def __init__(self, database: Any, name: str) -> None:
+    def __init__(self, database: Any, name: str, url: str) -> None:
         self._database = database
         self.name = name
+        self.url = url
+        """Under which another process reaches it, as long as it is open; with its password, so not for messages."""
 
     @contextlib.contextmanager
     def incident(self, key: str, incident: EngineIncident) -> Iterator[IncidentGraph]:
@@ -109,7 +111,7 @@ def open_store(where: str = EMBEDDED) -> Iterator[GraphStore]:
     if where != EMBEDDED:
         database = _server(where)
         try:
-            yield GraphStore(database, _safe(where))
+            yield GraphStore(database, _safe(where), where)
         finally:
             database.close()
         return
@@ -117,7 +119,7 @@ def open_store(where: str = EMBEDDED) -> Iterator[GraphStore]:
     try:
         with undisturbed():
             database = _embedded()
-        yield GraphStore(database, where)
+        yield GraphStore(database, where, f"unix://{database.client.socket_file}")
     finally:
         if database is not None:
             with undisturbed():

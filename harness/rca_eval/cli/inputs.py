@@ -10,10 +10,13 @@ from rca_eval.contract import (
     Reason,
     Scorecard,
     parse_baseline,
+    parse_ground_truth,
     parse_scorecard,
     read_scorecard,
+    split_confirmed,
     unpack,
 )
+from rca_eval.contract.confirmed import named
 from rca_eval.contract.groundtruth import DATASET_LIMIT
 from rca_eval.contract.scorecard import SCORECARD_LIMIT
 from rca_eval.data import PROFILES, Profile, ground_truth_bytes
@@ -30,6 +33,16 @@ def dataset(profile: str, path: Path | None) -> tuple[bytes, str]:
     if path is not None:
         return read_bytes(path, what="the dataset", limit=DATASET_LIMIT), str(path)
     return ground_truth_bytes(known_profile(profile)), f"the bundled profile {profile}"
+
+
+def left_out(data: bytes, source: str) -> str:
+    """What `--skip-drafts` leaves out, for stderr: a smaller set must not pass for the whole one."""
+    truth = parse_ground_truth(data, source=source)
+    _, doubtful = split_confirmed(truth)
+    names = f": {named(doubtful)}" if doubtful else ""
+    return (
+        f"{len(doubtful)} of {len(truth.incidents)} incidents left out, their labels are not confirmed{names}"
+    )
 
 
 def known_profile(name: str) -> Profile:

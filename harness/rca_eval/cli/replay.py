@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import Format, check_output, progress, show, show_json, write_text
+from rca_eval.cli.output import Format, check_output, progress, say, show, show_json, write_text
 from rca_eval.contract import ContractError, Reason, Scorecard, canonical
 from rca_eval.engine import parse_blend, parse_without
 from rca_eval.gate import GateContext, GateResult, evaluate
@@ -42,6 +42,9 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     repeat: Annotated[int, typer.Option(min=1, max=20, help="engine processes; they must agree")] = 2,
     store: Annotated[str, typer.Option(help="embedded, or a URL such as falkor://host:6379")] = "embedded",
     only: Annotated[list[str] | None, typer.Option(help="an incident, e.g. GT-03; repeatable")] = None,
+    skip_drafts: Annotated[
+        bool, typer.Option("--skip-drafts", help="leave out incidents whose label is draft or disputed")
+    ] = False,
     timeout: Annotated[int, typer.Option(min=1, max=MAX_TIMEOUT, help="seconds for each repeat")] = 600,
     output: Annotated[Path | None, typer.Option(help="write the scorecard to this file")] = None,
     gate: Annotated[bool, typer.Option("--gate", help="judge it too; exit 1 on a regression")] = False,
@@ -66,7 +69,11 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
         store=store,
         only=only or [],
         timeout_seconds=timeout,
+        folder=dataset.parent if dataset else None,
+        skip_drafts=skip_drafts,
     )
+    if skip_drafts:
+        say(inputs.left_out(data, source))
     rules, reference = inputs.policy(policy), inputs.baseline(baseline) if baseline else None
     if output is not None:
         check_output(output)

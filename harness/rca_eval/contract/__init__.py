@@ -1,6 +1,7 @@
 """The documents that harness, operator and engines agree on. Pure: no clock, no file system, no graph."""
 
 from rca_eval.contract.canonical import canonical, digest, sha256
+from rca_eval.contract.confirmed import require_confirmed, split_confirmed
 from rca_eval.contract.errors import ContractError, Reason, one_line, shown
 from rca_eval.contract.frames import Frame, decode_frame, encode_frame, pack, read_scorecard, unpack
 from rca_eval.contract.groundtruth import GroundTruth, Incident, parse_ground_truth
@@ -107,7 +108,9 @@ __all__ = [
     "pessimistic_order",
     "pessimistic_rank",
     "read_scorecard",
+    "require_confirmed",
     "sha256",
     "shown",
+    "split_confirmed",
     "unpack",
 ]

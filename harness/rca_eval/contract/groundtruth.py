@@ -17,13 +17,14 @@ from pydantic import (
     model_validator,
 )
 
+from rca_eval.contract.epochs import unix_seconds
 from rca_eval.contract.errors import ContractError, Reason
 from rca_eval.contract.model import MIB, Bool, Int, Model, ServiceKey, Sha256
 from rca_eval.contract.numbers import Number
 
 DATASET_LIMIT = 16 * MIB
 
-UnixTime = Annotated[Int, Field(ge=946684800, le=4102444800)]
+UnixTime = Annotated[Int, AfterValidator(unix_seconds)]
 Ratio = Annotated[Number, Field(ge=0, le=1)]
 IncidentId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 FaultClass = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(/[a-z0-9-]+)?$")]
@@ -102,7 +103,9 @@ class Samples(Model):
 
 
 class SeriesFile(Model):
-    """Samples kept in another file; declared by the schema, not read by this version."""
+    """Samples kept in a file beside the dataset, named relative to it. `sha256` is of the file's bytes, so the
+    dataset's own digest covers them.
+    """
 
     metric: str
     file: str

@@ -5,6 +5,7 @@ traceback on deep nesting. A document that decides over a promotion gets none of
 """
 
 import json
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -14,10 +15,11 @@ from rca_eval.contract.errors import ContractError, Reason, shown
 MAX_EXPONENT = 30
 # A fraction of a million digits is read in no time and computed with for hours, deaf to any signal.
 MAX_CHARACTERS = 100
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
-class _RefusedError(Exception):
-    """Found while parsing; turned into a ContractError that names the file."""
+class RefusedError(ValueError):
+    """Found while parsing, in words that follow a file's name; becomes a ContractError that names it."""
 
 
 def load_json(data: bytes, *, source: str, reason: Reason, limit: int) -> Any:
@@ -54,7 +56,7 @@ def load_json(data: bytes, *, source: str, reason: Reason, limit: int) -> Any:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ContractError(reason, f"{source} is not valid JSON at {where}: {_lower(error.msg)}.") from None
-    except _RefusedError as error:
+    except RefusedError as error:
         raise ContractError(reason, f"{source} {error}.") from None
     except RecursionError:
         raise ContractError(
@@ -68,7 +70,7 @@ def _refuse_halves(value: Any) -> None:
     match value:
         case str():
             if any("\ud800" <= c <= "\udfff" for c in value):
-                raise _RefusedError("holds half a surrogate pair in a string; write whole characters")
+                raise RefusedError("holds half a surrogate pair in a string; write whole characters")
         case dict():
             for key, item in value.items():
                 _refuse_halves(key)
@@ -99,27 +101,34 @@ def _not_finite(value: Decimal) -> str:
     raise ValueError(f"{value} has no JSON form")
 
 
+def number(text: str) -> Decimal | int:
+    """The value of a JSON number, as `load_json` reads it. Raises `RefusedError`."""
+    if _NUMBER.fullmatch(text) is None:
+        raise RefusedError(f"holds {shown(text, 30)}, which is no JSON number")
+    return _integer(text) if text.lstrip("-").isdigit() else _decimal(text)
+
+
 def _decimal(text: str) -> Decimal | int:
     if len(text) > MAX_CHARACTERS:
-        raise _RefusedError(f"holds a number of {len(text)} characters; write at most {MAX_CHARACTERS}")
+        raise RefusedError(f"holds a number of {len(text)} characters; write at most {MAX_CHARACTERS}")
     try:
         value = Decimal(text)
     except InvalidOperation:
-        raise _RefusedError(f"holds the number {shown(text)}, which cannot be read") from None
+        raise RefusedError(f"holds the number {shown(text)}, which cannot be read") from None
     if value and abs(value.adjusted()) > MAX_EXPONENT:
-        raise _RefusedError(f"holds the number {shown(text, 30)}, which is out of any sensible range")
+        raise RefusedError(f"holds the number {shown(text, 30)}, which is out of any sensible range")
     # 1700000000.0 is an integer in JSON Schema, and so it is here.
     return int(value) if value == value.to_integral_value() else value
 
 
 def _integer(text: str) -> int:
     if len(text) > MAX_EXPONENT:
-        raise _RefusedError(f"holds an integer of {len(text)} digits, which is out of any sensible range")
+        raise RefusedError(f"holds an integer of {len(text)} digits, which is out of any sensible range")
     return int(text)
 
 
 def _constant(text: str) -> None:
-    raise _RefusedError(
+    raise RefusedError(
         f"holds {text}, which is not JSON; leave the value out or use null where null is allowed"
     )
 
@@ -128,7 +137,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _RefusedError(f"has the key {shown(key)} twice in one object; keep one")
+            raise RefusedError(f"has the key {shown(key)} twice in one object; keep one")
         found[key] = value
     return found
 

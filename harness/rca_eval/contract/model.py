@@ -59,7 +59,7 @@ def sentence(error: ValidationError) -> str:
     first = problems[0]
     where = path(first["loc"])
     more = f"; {len(problems) - 1} more after it" if len(problems) > 1 else ""
-    return f"{_finding(where, first)}{more}."
+    return f"{finding(where, first)}{more}."
 
 
 def path(loc: Sequence[int | str]) -> str:
@@ -72,7 +72,8 @@ def path(loc: Sequence[int | str]) -> str:
     return text or "the document"
 
 
-def _finding(where: str, problem: Mapping[str, Any]) -> str:
+def finding(where: str, problem: Mapping[str, Any]) -> str:
+    """One problem of a validation error in words: the field, what was found, and what must be there."""
     kind, found, context = problem["type"], shown(problem.get("input")), problem.get("ctx") or {}
     match kind:
         case "missing":

@@ -19,6 +19,7 @@ from rca_eval.contract import (
     parse_ground_truth,
     parse_predictions,
     parse_variants,
+    require_confirmed,
     sha256,
     shown,
 )
@@ -30,6 +31,7 @@ from rca_eval.job.engine import run_engine
 from rca_eval.job.files import read_bytes, read_predictions
 from rca_eval.job.prepare import prepare
 from rca_eval.job.scoring import score
+from rca_eval.job.series_files import with_files
 
 Environment = Mapping[str, str]
 TERMINATION_LOG = "/dev/termination-log"
@@ -62,12 +64,18 @@ def assignment(env: Environment) -> Assignment:
             "it changed since, run it again.",
         )
     return Assignment(
-        truth=parse_ground_truth(data, source=str(path)),
+        truth=_dataset(data, path),
         dataset_sha256=digest,
         variants=parse_variants(_needed(env, "RCA_EVAL_VARIANTS")),
         repeats=_repeats(env.get("RCA_EVAL_REPEATS", "2")),
         revision=env.get("RCA_EVAL_REVISION", ""),
     )
+
+
+def _dataset(data: bytes, path: Path) -> GroundTruth:
+    """Only confirmed labels, and the samples of series files, which lie beside the dataset."""
+    truth = require_confirmed(parse_ground_truth(data, source=str(path)), source=str(path))
+    return with_files(truth, path.parent, source=str(path))
 
 
 def prepare_command(env: Environment) -> dict[str, object]:

@@ -126,5 +126,5 @@ def _samples(series: Series, onset: int, window: int, where: str) -> EngineSerie
         return EngineSeries(metric=series.metric, samples=series.samples)
     raise ContractError(
         Reason.DATASET_INVALID,
-        f"{where}: series files are not read by this version; put the samples into the dataset.",
+        f"{where}: the series file {series.file} was not read; replay the dataset from its folder.",
     )

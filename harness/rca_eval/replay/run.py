@@ -24,8 +24,10 @@ from rca_eval.contract import (
     Variant,
     parse_ground_truth,
     parse_predictions,
+    require_confirmed,
     sha256,
     shown,
+    split_confirmed,
 )
 from rca_eval.graph import EMBEDDED, open_store
 from rca_eval.job.commands import TERMINATION_LIMIT
@@ -33,6 +35,7 @@ from rca_eval.job.control import run_known_bad
 from rca_eval.job.files import read_predictions
 from rca_eval.job.prepare import prepare
 from rca_eval.job.scoring import score
+from rca_eval.job.series_files import with_files
 
 REFERENCE_ENGINE = (sys.executable, "-m", "rca_eval.cli", "job", "engine")
 TAIL = 400
@@ -41,7 +44,8 @@ TAIL = 400
 @dataclass(frozen=True)
 class Plan:
     """What to replay. `only` holds incident ids or their beginnings; `settings` is extra environment for the
-    engine.
+    engine; `folder` is where the dataset lies, for its series files; `skip_drafts` leaves out incidents whose label
+    is not confirmed, which are refused otherwise.
     """
 
     dataset: bytes
@@ -54,11 +58,13 @@ class Plan:
     store: str = EMBEDDED
     only: Sequence[str] = ()
     timeout_seconds: int = 600
+    folder: Path | None = None
+    skip_drafts: bool = False
 
 
 def replay(plan: Plan, on_step: Callable[[str], None] = lambda _: None) -> Scorecard:
     """The scorecard of a plan. `on_step` hears what is being done. Raises `ContractError`."""
-    truth = select(parse_ground_truth(plan.dataset, source=plan.source), plan.only)
+    truth = _dataset(plan, on_step)
     digest = sha256(plan.dataset)
     with tempfile.TemporaryDirectory(prefix="rca-eval-") as folder:
         incidents = Path(folder, "incidents")
@@ -74,6 +80,18 @@ def replay(plan: Plan, on_step: Callable[[str], None] = lambda _: None) -> Score
     with open_store(plan.store) as store:
         control = run_known_bad(truth, digest, store)
     return score(truth, digest, plan.variants, answers, revision=plan.revision, control=control)
+
+
+def _dataset(plan: Plan, on_step: Callable[[str], None]) -> GroundTruth:
+    truth = select(parse_ground_truth(plan.dataset, source=plan.source), plan.only)
+    kept, doubtful = split_confirmed(truth)
+    if plan.skip_drafts and kept and doubtful:
+        on_step(
+            f"without {len(doubtful)} of {len(truth.incidents)} incidents, whose labels are not confirmed"
+        )
+        truth = truth.model_copy(update={"incidents": kept})
+    truth = require_confirmed(truth, source=plan.source)
+    return with_files(truth, plan.folder, source=plan.source)
 
 
 def select(truth: GroundTruth, only: Sequence[str]) -> GroundTruth:

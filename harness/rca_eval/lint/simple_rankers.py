@@ -67,13 +67,17 @@ RANKERS: tuple[tuple[str, Score], ...] = (
 )
 
 
-def saturation(truth: GroundTruth) -> Iterator[tuple[str, Fraction]]:
-    """The rules that alone reach AC@1 >= 0.9 on the incidents that have telemetry; ties count against them."""
+def accuracies(truth: GroundTruth) -> Iterator[tuple[str, Fraction]]:
+    """AC@1 of every rule on the incidents that have telemetry; ties count against them. Empty without such incidents."""
     usable = [one for one in truth.incidents if one.alert and one.telemetry and one.telemetry.services]
-    for name, score in RANKERS:
+    for name, score in RANKERS if usable else ():
         hits = sum(_hit(one, score, truth.window_seconds) for one in usable)
-        if usable and Fraction(hits, len(usable)) >= SATURATED_FROM:
-            yield name, Fraction(hits, len(usable))
+        yield name, Fraction(hits, len(usable))
+
+
+def saturation(truth: GroundTruth) -> Iterator[tuple[str, Fraction]]:
+    """The rules that alone reach AC@1 >= 0.9."""
+    yield from ((name, share) for name, share in accuracies(truth) if share >= SATURATED_FROM)
 
 
 def _hit(incident: Incident, score: Score, window: int) -> bool:

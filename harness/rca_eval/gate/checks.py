@@ -5,27 +5,24 @@ message.
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from operator import gt, lt
-from typing import Literal
 
 from rca_eval.contract.canonical import canonical
 from rca_eval.contract.numbers import display, nine
 from rca_eval.contract.scorecard import ArmResult
+from rca_eval.gate.beside import ARM_ORDER
 from rca_eval.gate.counterfactual import what_changed
-from rca_eval.gate.result import CheckResult, clipped
+from rca_eval.gate.result import Against, CheckResult, clipped
 from rca_eval.gate.subject import Subject, accuracy, comparable, hits, short_ids
 
 RATIO_LIMIT = 3
 RATIO_FLOOR_SECONDS = Fraction(1, 20)
-ARM_ORDER = ("LivePath", "ScorerOnly")  # the honest arm names the verdict before the sentinel does
-
-Against = Literal["Baseline", "Without"]
 
 
 def accuracy_check(s: Subject) -> Iterator[CheckResult]:
     """Check 1: baseline - With ≤ accuracyDrop and Without - With ≤ accuracyDrop, in each arm; exactly equal
     passes.
     """
-    for arm, mine, against, reference in _pairs(s):
+    for arm, mine, against, reference in comparisons(s):
         value, base = accuracy(mine), accuracy(reference)
         limit = base - s.policy.tolerance
         failed = value < limit
@@ -53,7 +50,7 @@ def accuracy_check(s: Subject) -> Iterator[CheckResult]:
 
 def mttr_check(s: Subject) -> Iterator[CheckResult]:
     """Check 2: With - baseline ≤ mttrRise and With - Without ≤ mttrRise, in seconds, in each arm."""
-    for arm, _, against, _ in _pairs(s):
+    for arm, _, against, _ in comparisons(s):
         value = s.seconds(s.candidate_name, arm)
         base = s.baseline_seconds(arm) if against == "Baseline" else s.seconds(s.reference_name, arm)
         whose = f"{arm} against {_who(against)}"
@@ -184,7 +181,7 @@ def _candidate_arms(s: Subject) -> Iterator[tuple[str, ArmResult]]:
     yield from ((arm, mine[arm]) for arm in ARM_ORDER if arm in mine and mine[arm].incidents)
 
 
-def _pairs(s: Subject) -> Iterator[tuple[str, ArmResult, Against, ArmResult]]:
+def comparisons(s: Subject) -> Iterator[tuple[str, ArmResult, Against, ArmResult]]:
     """Every comparison of the candidate: with the baseline first, then with Without; arms that both sides
     have.
     """

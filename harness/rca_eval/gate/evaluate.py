@@ -5,19 +5,20 @@ and in the operator.
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from rca_eval.contract.numbers import display, nine
+from rca_eval.contract.numbers import display
 from rca_eval.contract.scorecard import Baseline, Scorecard
+from rca_eval.gate.beside import arm_statistics, class_counts, margins, movements
 from rca_eval.gate.checks import (
-    ARM_ORDER,
     accuracy_check,
     collapse_check,
+    comparisons,
     mttr_check,
     no_effect_check,
     protected_check,
     ratio_check,
 )
 from rca_eval.gate.policy import GateContext, GatePolicy
-from rca_eval.gate.result import CheckName, CheckResult, GateResult, Margin, Movement, Verdict, clipped
+from rca_eval.gate.result import CheckName, CheckResult, GateResult, Verdict, clipped
 from rca_eval.gate.subject import Subject
 from rca_eval.gate.validity import non_finite, validity
 
@@ -29,7 +30,6 @@ CHAIN: tuple[tuple[CheckName, Callable[[Subject], Iterator[CheckResult]]], ...] 
     ("ShadowCollapse", collapse_check),
     ("NoEffect", no_effect_check),
 )
-SMALLEST_MARGINS = 3
 
 
 def evaluate(
@@ -58,13 +58,19 @@ def evaluate(
     if not finite:
         return _verdict(tuple(checks), subject)
     checks.extend(ratio_check(subject))
-    regressed, fixed, unchanged = _movements(subject)
+    mine, baseline_arms = subject.arms(subject.candidate_name), subject.baseline_arms
+    regressed, fixed, unchanged = movements(mine, baseline_arms)
     return _verdict(tuple(checks), subject).model_copy(
         update={
             "regressed": regressed,
             "fixed": fixed,
             "unchanged": unchanged,
-            "margins": _margins(subject),
+            "margins": margins(mine.get("LivePath"), baseline_arms.get("LivePath")),
+            "statistics": tuple(
+                arm_statistics(now, before, against, subject.policy.tolerance)
+                for _, now, against, before in comparisons(subject)
+            ),
+            "classes": tuple(class_counts(mine, baseline_arms, subject.arms(subject.reference_name))),
             "notes": _notes(subject),
         }
     )
@@ -97,41 +103,6 @@ def _passed(checks: tuple[CheckResult, ...], subject: Subject) -> str:
     count = len(subject.arms(subject.candidate_name)[str(first.arm)].incidents)
     numbers = "; ".join(check.message.split(f", {check.arm} against")[0] for check in (first, time))
     return clipped(f"{numbers}; {first.arm}, {count} incident{'s' if count > 1 else ''}")
-
-
-def _movements(s: Subject) -> tuple[tuple[Movement, ...], tuple[Movement, ...], tuple[Movement, ...]]:
-    regressed: list[Movement] = []
-    fixed: list[Movement] = []
-    unchanged: list[Movement] = []
-    for arm in ARM_ORDER:
-        mine, reference = s.arms(s.candidate_name).get(arm), s.baseline_arms.get(arm)
-        before = {result.id: result.true_rank() for result in reference.incidents} if reference else {}
-        for result in mine.incidents if mine else ():
-            if result.id not in before:
-                continue
-            move = Movement(arm=arm, incident=result.id, before=before[result.id], after=result.true_rank())
-            was, now = move.before == 1, move.after == 1
-            (unchanged if was == now else fixed if now else regressed).append(move)
-    return tuple(regressed), tuple(fixed), tuple(unchanged)
-
-
-def _margins(s: Subject) -> tuple[Margin, ...]:
-    """The three smallest margins of the honest arm: what will be lost next."""
-    live, reference = s.arms(s.candidate_name).get("LivePath"), s.baseline_arms.get("LivePath")
-    before = {result.id: result.margin() for result in reference.incidents} if reference else {}
-    known = [
-        (margin, result.id)
-        for result in (live.incidents if live else ())
-        if (margin := result.margin()) is not None
-    ]
-    return tuple(
-        Margin(arm="LivePath", incident=name, value=nine(margin), baseline=_nine_or_none(before.get(name)))
-        for margin, name in sorted(known)[:SMALLEST_MARGINS]
-    )
-
-
-def _nine_or_none(value: Fraction | None) -> str | None:
-    return None if value is None else nine(value)
 
 
 def _notes(s: Subject) -> tuple[str, ...]:

@@ -19,11 +19,7 @@ def all_arms(s: Subject) -> Iterator[ArmResult]:
 def figures(s: Subject) -> Iterator[tuple[str, str]]:
     """Every figure of scorecard and baseline, with words for where it stands."""
     for arm in all_arms(s):
-        yield from ((f"{arm.arm} {name}", value) for name, value in arm.metrics.items())
-        for result in arm.incidents:
-            for row in result.candidates:
-                found = [row.score, *(row.terms or {}).values()]
-                yield from ((f"a score of {result.id}", value) for value in found if value is not None)
+        yield from arm_figures(arm)
     measured = s.scorecard.measured
     yield from (("MTTR", row.value) for row in measured.mttr_seconds if row.value is not None)
     yield from (
@@ -34,3 +30,12 @@ def figures(s: Subject) -> Iterator[tuple[str, str]]:
         yield from (
             ("the baseline's MTTR", row.value) for row in s.baseline.mttr_seconds if row.value is not None
         )
+
+
+def arm_figures(arm: ArmResult) -> Iterator[tuple[str, str]]:
+    """Every figure of one arm, with words for where it stands."""
+    yield from ((f"{arm.arm} {name}", value) for name, value in arm.metrics.items())
+    for result in arm.incidents:
+        for row in result.candidates:
+            found = [row.score, *(row.terms or {}).values()]
+            yield from ((f"a score of {result.id}", value) for value in found if value is not None)

@@ -19,7 +19,7 @@ from pydantic import (
 
 from rca_eval.contract.epochs import unix_seconds
 from rca_eval.contract.errors import ContractError, Reason
-from rca_eval.contract.model import MIB, Bool, Int, Model, ServiceKey, Sha256
+from rca_eval.contract.model import MIB, Bool, Int, Model, One, ServiceKey, Sha256
 from rca_eval.contract.numbers import Number
 
 DATASET_LIMIT = 16 * MIB
@@ -190,7 +190,7 @@ class Incident(Model):
 class GroundTruth(Model):
     """The whole file: `{schemaVersion, windowSeconds, incidents[], profile?, aliases?, _comment?}`."""
 
-    schema_version: Literal[1]
+    schema_version: One
     window_seconds: Annotated[Int, Field(ge=60)]
     comment: str | None = Field(default=None, alias="_comment")
     profile: Literal["seed", "graded", "headroom", "user"] = "user"

@@ -5,9 +5,9 @@ Python names are not accepted in files: a field has one spelling.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Strict, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
 
 from rca_eval.contract.errors import ContractError, Reason, shown
@@ -16,6 +16,17 @@ from rca_eval.contract.jsontext import load_json
 MIB = 1024 * 1024
 
 Int = Annotated[int, Strict()]
+
+
+def _no_truth_value(value: Any) -> Any:
+    """To Python `True == 1`, so a literal 1 would take it; in JSON they are different values."""
+    if isinstance(value, bool):
+        raise ValueError("the number 1 is needed")  # noqa: TRY004  (pydantic reads only ValueError as a finding)
+    return value
+
+
+One = Annotated[Literal[1], BeforeValidator(_no_truth_value)]
+"""The number 1: what a version field says while there is one version."""
 Bool = Annotated[bool, Strict()]
 ServiceKey = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

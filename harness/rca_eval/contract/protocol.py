@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from rca_eval.contract.errors import Reason
 from rca_eval.contract.groundtruth import Call, Change, Ratio, Sample, UnixTime
 from rca_eval.contract.jsontext import load_json
-from rca_eval.contract.model import MIB, PRINTABLE, Bool, Int, Model, Name, ServiceKey
+from rca_eval.contract.model import MIB, PRINTABLE, Bool, Int, Model, Name, One, ServiceKey
 from rca_eval.contract.numbers import Number
 
 PREDICTIONS_LIMIT = 8 * MIB
@@ -70,7 +70,7 @@ Revision = Annotated[str, StringConstraints(pattern=PRINTABLE, max_length=253)]
 
 
 class Manifest(Model):
-    protocol: Literal[1] = 1
+    protocol: One = 1
     revision: Revision
     runs: tuple[Run, ...]
 
@@ -126,7 +126,7 @@ class EngineIncident(Model):
     field here.
     """
 
-    protocol: Literal[1] = 1
+    protocol: One = 1
     case: CaseId
     window_seconds: Annotated[Int, Field(ge=60)]
     alert: EngineAlert
@@ -202,7 +202,7 @@ class Engine(Model):
 class Predictions(Model):
     """The whole `predictions.json`, at most 8 MiB."""
 
-    protocol: Literal[1]
+    protocol: One
     engine: Engine
     predictions: tuple[Prediction, ...]
 

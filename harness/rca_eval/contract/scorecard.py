@@ -14,7 +14,7 @@ from rca_eval.contract.canonical import digest
 from rca_eval.contract.errors import Reason
 from rca_eval.contract.groundtruth import FaultClass, IncidentId
 from rca_eval.contract.metrics import MetricName, aggregate, pessimistic_order, pessimistic_rank
-from rca_eval.contract.model import MIB, Bool, Int, Model, Name, ServiceKey, Sha256
+from rca_eval.contract.model import MIB, Bool, Int, Model, Name, One, ServiceKey, Sha256
 from rca_eval.contract.numbers import Figure
 from rca_eval.contract.protocol import Arm, Engine, Mode, Revision, VariantName
 
@@ -208,7 +208,7 @@ class Scorecard(Model):
     else.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: One = 1
     kind: Literal["Scorecard"] = "Scorecard"
     provenance: Literal["Scored", "SelfReported"]
     deterministic: Deterministic
@@ -231,7 +231,7 @@ class BaselineMttr(Model):
 class Baseline(Model):
     """The AllShadow variant of a scorecard, committed beside the dataset."""
 
-    schema_version: Literal[1] = 1
+    schema_version: One = 1
     kind: Literal["Baseline"] = "Baseline"
     comment: str = ""
     provenance: BaselineProvenance

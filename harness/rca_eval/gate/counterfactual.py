@@ -258,11 +258,11 @@ def times(ratio: Fraction) -> str:
 
 
 def weight(value: Fraction) -> str:
-    """`.51`, or `7/17` where four digits do not hold it."""
+    """`.50`, or `7/17` where four digits do not hold it."""
     if value.denominator <= 1000 and Fraction(display(value, 4)) != value:
         return f"{value.numerator}/{value.denominator}"
-    text = display(value, 4).rstrip("0").rstrip(".") if value else "0"
-    return text.removeprefix("0") if text.startswith("0.") else text
+    whole, _, digits = display(value, 4).partition(".")
+    return f"{whole if whole not in ('0', '-0') else whole[:-1]}.{digits[:2]}{digits[2:].rstrip('0')}"
 
 
 def simplest(low: Fraction, high: Fraction) -> Fraction:

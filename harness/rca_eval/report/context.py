@@ -1,0 +1,137 @@
+"""What the numbers mean: chance, rules of one line, how much so few incidents can say, and where they come from."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from rca_eval.contract import ArmResult, GroundTruth, IncidentResult, display, nine
+from rca_eval.contract.metrics import mean
+from rca_eval.gate import Comparison, GateResult
+from rca_eval.gate.result import ArmStatistics
+from rca_eval.lint.simple_rankers import accuracies
+from rca_eval.report.document import ClassRow, Context, Ranker, StatisticRow
+from rca_eval.report.rows import true_rank
+from rca_eval.report.text import count, number
+
+MANY = 50  # from here on one lost incident is within the usual tolerance of 0.02
+ONE, ZERO = Fraction(1), Fraction(0)
+BY_CONSTRUCTION = (
+    "ScorerOnly is 1.0 by construction: its answer is planted. A sentinel for the plumbing, no measurement."
+)
+OURS = (
+    "The {profile} incidents were written by the authors of the reference engine: exam and pupil come from one "
+    "hand. Bring incidents of your own before you believe a rate."
+)
+SELF_REPORTED = "This scorecard was graded by whoever wrote it, not by the scorecard container."
+
+
+def context_of(
+    live: ArmResult | None,
+    reference: ArmResult | None,
+    beside: GateResult | Comparison,
+    truth: GroundTruth | None,
+    *,
+    profile: str,
+    self_reported: bool,
+) -> Context:
+    """The context of the honest arm; everything is null, and said to be missing, where it was not measured."""
+    rows = live.incidents if live else ()
+    now = accuracy_of(live)
+    chance = chance_of(rows)
+    return Context(
+        arm="LivePath",
+        incidents=len(rows),
+        accuracy=_figure(now),
+        accuracy_was=_figure(accuracy_of(reference)),
+        chance=_figure(chance),
+        lift=_figure(lift_of(now, chance)),
+        retrieval=_figure(retrieval_of(rows)),
+        resolution=_figure(Fraction(1, len(rows)) if rows else None),
+        rankers=None
+        if truth is None
+        else tuple(Ranker(name=name, accuracy=nine(share)) for name, share in accuracies(truth)),
+        statistics=tuple(map(statistic_row, beside.statistics)),
+        classes=tuple(
+            ClassRow(
+                fault_class=one.fault_class,
+                arm=one.arm,
+                incidents=one.incidents,
+                hits=one.hits,
+                hits_was=one.baseline,
+            )
+            for one in beside.classes
+        ),
+        caveats=tuple(caveats(len(rows), profile=profile, self_reported=self_reported)),
+    )
+
+
+def caveats(incidents: int, *, profile: str, self_reported: bool) -> Iterator[str]:
+    """What belongs under every number, in every format."""
+    yield small_sets(incidents)
+    yield BY_CONSTRUCTION
+    if profile in ("seed", "graded", "headroom"):
+        yield OURS.format(profile=profile)
+    if self_reported:
+        yield SELF_REPORTED
+
+
+def small_sets(incidents: int) -> str:
+    if not incidents:
+        return "LivePath measured nothing, so nothing is known about real incidents."
+    one = f"one loss is {display(Fraction(1, incidents))}"
+    if incidents < MANY:
+        return f"{count(incidents, 'incident')}: {one}. So few can show a loss; they cannot prove that there is none."
+    return f"{incidents} incidents: {one}. No loss here shows no loss here; it does not prove a rate."
+
+
+def statistic_row(one: ArmStatistics) -> StatisticRow:
+    """Never part of the verdict; two-sided exact McNemar, undefined where nothing was lost or fixed."""
+    figures = f"b={one.regressed} lost, c={one.fixed} fixed of {one.incidents}"
+    if one.mcnemar_exact is None:
+        sentence = f"{figures}: nothing moved, so no p"
+    else:
+        sentence = f"{figures}: exact p {number(one.mcnemar_exact)}"
+    if one.wilson_low is not None and one.wilson_high is not None:
+        sentence += f"; AC@1 between {number(one.wilson_low)} and {number(one.wilson_high)} at 95 %"
+    return StatisticRow(
+        arm=one.arm,
+        against=one.against,
+        incidents=one.incidents,
+        lost=one.regressed,
+        fixed=one.fixed,
+        exact_p=one.mcnemar_exact,
+        sentence=sentence,
+    )
+
+
+def accuracy_of(arm: ArmResult | None) -> Fraction | None:
+    """AC@1 as the gate counts it: the cause alone at the top."""
+    return mean([Fraction(true_rank(row) == 1) for row in arm.incidents]) if arm and arm.incidents else None
+
+
+def chance_of(rows: tuple[IncidentResult, ...]) -> Fraction | None:
+    """AC@1 of a random order of the same candidates: the mean of |expected ∩ candidates| / |candidates|."""
+    if not any(row.candidates for row in rows):
+        return None
+    shares = []
+    for row in rows:
+        keys = {one.key for one in row.candidates}
+        shares.append(Fraction(len(keys & set(row.expected)), len(keys)) if keys else ZERO)
+    return mean(shares)
+
+
+def lift_of(accuracy: Fraction | None, chance: Fraction | None) -> Fraction | None:
+    """(AC@1 - chance) / (1 - chance): 0 is chance, 1 is perfect. None where chance is perfect already."""
+    if accuracy is None or chance is None or chance == ONE:
+        return None
+    return (accuracy - chance) / (ONE - chance)
+
+
+def retrieval_of(rows: tuple[IncidentResult, ...]) -> Fraction | None:
+    """The share of incidents whose cause is a candidate at all; what is not retrieved cannot be ranked."""
+    if not rows:
+        return None
+    return mean([Fraction(any(one.key in row.expected for one in row.candidates)) for row in rows])
+
+
+def _figure(value: Fraction | None) -> str | None:
+    return None if value is None else nine(value)

@@ -2,11 +2,13 @@
 
 from decimal import Decimal
 
-from rca_eval.contract import EngineIncident, Prediction, RankedEntity, Run, nine
+from rca_eval.contract import EngineIncident, Prediction, RankedEntity, Run, nine, one_line
 from rca_eval.engine.blend import Blend
 from rca_eval.engine.components import KEYS, active_keys
 from rca_eval.engine.investigation import Graph, Ranking, gather
 from rca_eval.engine.pipeline import Pipeline
+
+MAX_ID, MAX_IDS = 253, 200
 
 
 def answer(run: Run, incident: EngineIncident, graph: Graph, blend: Blend) -> Prediction:
@@ -16,7 +18,7 @@ def answer(run: Run, incident: EngineIncident, graph: Graph, blend: Blend) -> Pr
     and all others as they are. It governs nothing: with everything in Shadow the answer's other bytes are those
     of an engine that has none of the components.
     """
-    pipeline = Pipeline(gather(incident, graph), blend)
+    pipeline = Pipeline(incident, gather(incident, graph), blend)
     active = active_keys(run.modes)
     governing = pipeline.conclude(active)
     would_be = {key: pipeline.conclude(active | {key}).keys for key in KEYS if key not in active}
@@ -28,7 +30,7 @@ def answer(run: Run, incident: EngineIncident, graph: Graph, blend: Blend) -> Pr
         seconds=Decimal(0),
         table=governing.ranking.table.name,
         decision=governing.decision,
-        evidence=governing.ranking.evidence,
+        evidence=evidence_ids(governing.ranking),
         would_be=would_be or None,
     )
 
@@ -43,3 +45,11 @@ def entities(ranking: Ranking) -> tuple[RankedEntity, ...]:
         )
         for one in ranking.candidates
     )
+
+
+def evidence_ids(ranking: Ranking) -> tuple[str, ...]:
+    """The ids as the protocol holds them: printable, at most 253 characters each and 200 in all.
+
+    A change's ref is anybody's text; one that is too long keeps its beginning.
+    """
+    return tuple(one_line(id_)[:MAX_ID] or "?" for id_ in ranking.evidence[:MAX_IDS])

@@ -2,36 +2,100 @@
 
 Order: table and BARO term, `hist` from memory, blend, cap, order, verification gate, hypotheses. With no
 component active this is the legacy path alone, and its bytes are those of an engine that has no component.
+
+What several sets of modes have in common (values, evidence, score lists) is computed once.
 """
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
+from rca_eval.contract import EngineIncident
 from rca_eval.engine.blend import Blend
-from rca_eval.engine.components import LIVE_ACTIVATION
-from rca_eval.engine.investigation import Findings, Ranking, rank
+from rca_eval.engine.cap import capped
+from rca_eval.engine.components import EVIDENCE_CAP, LIVE_ACTIVATION, MEMORY
+from rca_eval.engine.evidence import Evidence
+from rca_eval.engine.investigation import (
+    Findings,
+    Ranking,
+    Scored,
+    change_evidence,
+    order,
+    rounded,
+    term_values,
+    weighted,
+)
+from rca_eval.engine.order import lifted
+from rca_eval.engine.verification import Verification, verify
+
+ScoreKey = tuple[bool, bool, bool]
+"""Whether BARO, memory and cap have a say in the scores."""
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A ranking, and what the active components say about it (None when none of them has a say)."""
+    """A ranking, and what the active components say about it (`decision`, None when none of them has a say)."""
 
     ranking: Ranking
-    decision: str | None = None
+    verification: Verification | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The services, best first."""
         return tuple(one.key for one in self.ranking.candidates)
 
+    @property
+    def decision(self) -> str | None:
+        return self.verification.sentence if self.verification else None
+
 
 class Pipeline:
     """One incident's findings, ranked as often as modes are asked about."""
 
-    def __init__(self, findings: Findings, blend: Blend) -> None:
+    def __init__(self, incident: EngineIncident, findings: Findings, blend: Blend) -> None:
         self._findings = findings
         self._blend = blend
+        self._evidence = Evidence(incident, findings)
+        self._values = term_values(findings)
+        self._scores: dict[ScoreKey, Ranking] = {}
 
     def conclude(self, active: AbstractSet[str]) -> Conclusion:
         """The answer when exactly these components govern."""
-        return Conclusion(rank(self._findings, self._blend, use_baro=LIVE_ACTIVATION in active))
+        memory, cap = MEMORY in active, EVIDENCE_CAP in active
+        if LIVE_ACTIVATION not in active:
+            return Conclusion(self._ranked((False, memory, cap)))
+        ranking = self._ranked((True, memory, cap))
+        verification = verify([one.key for one in ranking.candidates], self._evidence)
+        if verification.service is None:
+            # Nothing was verified, so this component changes nothing: the path that governs in Shadow does.
+            return Conclusion(self._ranked((False, memory, cap)), verification)
+        ranked = lifted(ranking.candidates, verification.service)
+        ids = dict.fromkeys((*change_evidence(self._findings, ranking.table, ranked), *verification.evidence))
+        return Conclusion(replace(ranking, candidates=ranked, evidence=tuple(ids)), verification)
+
+    def _ranked(self, key: ScoreKey) -> Ranking:
+        found = self._scores.get(key)
+        if found is None:
+            found = self._scores[key] = self._rank(*key)
+        return found
+
+    def _rank(self, baro: bool, memory: bool, cap: bool) -> Ranking:
+        table = self._blend.choose(
+            change=bool(self._findings.changes), baro=baro and self._findings.baro.present
+        )
+        scored = [
+            weighted(key, values if memory else {**values, "hist": Fraction(0)}, table)
+            for key, values in self._values
+        ]
+        if cap:
+            scored = [self._capped(one) for one in scored]
+        scored.sort(key=order)
+        return Ranking(table, tuple(scored), change_evidence(self._findings, table, scored))
+
+    def _capped(self, one: Scored) -> Scored:
+        exact = sum(one.terms.values(), Fraction(0))
+        kinds = len(self._evidence.kinds(one.key))
+        score = capped(exact, kinds)
+        if score == exact:
+            return one
+        return Scored(one.key, rounded(score), {**one.terms, "cap": score - exact})

@@ -7,14 +7,19 @@ For one metric of a service, with onset T and window W (seconds):
 The floor under the IQR keeps z <= 100 and makes it blind to scale and shift: the published dictionary form of
 the method divides by 1 where the IQR is 0, and then whatever is measured in bytes wins. raw(s) = max over the
 metrics of s;   term b(s) = raw(s) / max raw;   present iff max raw >= 3 There is no change point detection in
-it: T comes from the alert.
+it: T comes from the alert, or from `engine.onset`.
+
+Of a metric only seven order statistics count, and the largest |x - median| is at the largest or the smallest x.
+So nothing is computed for single samples: they are sorted and compared as the decimals that they are, exactly,
+and a dozen exact operations follow. For whole tables of floats see `engine.baro_tables`.
 """
 
+import decimal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 
-from rca_eval.contract.metrics import median
 from rca_eval.contract.protocol import EngineSeries
 
 QUIET_SECONDS = 60
@@ -22,6 +27,15 @@ AFTER_SECONDS = 600
 MIN_PRE, MIN_POST = 8, 3
 PRESENT_FROM = 3
 RANGE_SHARE = Fraction(1, 100)
+
+# Enough digits for sums of all numbers that a document may hold (1e-130 to 1e30); an operation that would have to
+# round is refused, and the same formula is then computed with fractions.
+EXACTLY = Context(
+    prec=400,
+    Emin=decimal.MIN_EMIN,
+    Emax=decimal.MAX_EMAX,
+    traps=[Inexact, decimal.InvalidOperation, decimal.DivisionByZero],
+)
 
 
 @dataclass(frozen=True)
@@ -52,26 +66,41 @@ def baro_signal(series: Mapping[str, Sequence[EngineSeries]], onset: int, window
 
 def deviation(series: EngineSeries, onset: int, window: int) -> Fraction | None:
     """z of one metric, or None when there are too few samples to say anything."""
-    known = [(at, Fraction(value)) for at, value in series.samples if value is not None]
-    pre = [value for at, value in known if onset - window <= at < onset - QUIET_SECONDS]
-    post = [value for at, value in known if onset <= at <= onset + AFTER_SECONDS]
+    first, quiet, last = onset - window, onset - QUIET_SECONDS, onset + AFTER_SECONDS
+    pre = [value for at, value in series.samples if first <= at < quiet and value is not None]
+    post = [value for at, value in series.samples if onset <= at <= last and value is not None]
     if len(pre) < MIN_PRE or len(post) < MIN_POST:
         return None
-    spread = max(*pre, *post) - min(*pre, *post)
-    if spread == 0:
+    pre.sort()
+    low, high = min(post), max(post)
+    try:
+        with localcontext(EXACTLY):
+            return _z(pre, low, high)
+    except Inexact:
+        return _z([Fraction(value) for value in pre], Fraction(low), Fraction(high))
+
+
+def _z[N: (Decimal, Fraction)](pre: Sequence[N], low: N, high: N) -> Fraction:
+    """z = (d/2) / max(q/4, r/100) = 50 d / max(25 q, r), with whole multiples d, q, r of deviation, IQR, range."""
+    spread = max(pre[-1], high) - min(pre[0], low)
+    if not spread:
         return Fraction(0)
-    middle = median(pre)
-    return max(abs(value - middle) for value in post) / max(iqr(pre), RANGE_SHARE * spread)
+    twice_middle = pre[(len(pre) - 1) // 2] + pre[len(pre) // 2]
+    twice_away = max(high + high - twice_middle, twice_middle - low - low)
+    return Fraction(50 * twice_away) / Fraction(max(25 * _four_iqr(pre), spread))
 
 
 def iqr(values: Sequence[Fraction]) -> Fraction:
     """Third minus first quartile, by linear interpolation between order statistics (the inclusive method)."""
-    ordered = sorted(values)
-    return _quantile(ordered, Fraction(3, 4)) - _quantile(ordered, Fraction(1, 4))
+    return _four_iqr(sorted(values)) / 4
 
 
-def _quantile(ordered: Sequence[Fraction], share: Fraction) -> Fraction:
-    position = share * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+def _four_iqr[N: (Decimal, Fraction)](ordered: Sequence[N]) -> N:
+    return _four_quartiles(ordered, 3) - _four_quartiles(ordered, 1)
+
+
+def _four_quartiles[N: (Decimal, Fraction)](ordered: Sequence[N], number: int) -> N:
+    below, quarters = divmod(number * (len(ordered) - 1), 4)
+    if not quarters:
+        return 4 * ordered[below]
+    return (4 - quarters) * ordered[below] + quarters * ordered[below + 1]

@@ -24,6 +24,7 @@ Floats are used: what comes out is the time of a sample, not a score.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,27 +40,33 @@ LAMBDA = 250  # rows; one change in a window is expected, two are not
 KAPPA, ALPHA, BETA = 0.1, 1.0, 1.0
 RANGE_SHARE = 0.05
 CLIP = 20.0
+SPIKE = 5.0
 
 
-def strongest_change(columns: Sequence[Column], *, seconds: int) -> int | None:
-    """The time of the first sample after the change with the most evidence, or None.
+class Change(NamedTuple):
+    """`evidence`: log p with the change minus log p without it, all others as they are."""
+
+    at: int
+    evidence: float
+
+
+def changes(columns: Sequence[Column], *, seconds: int) -> list[Change]:
+    """The changes that the series show together, in order of time; `at` is the time of the first sample after it.
 
     `columns` are series as `(unix seconds, value)`, sorted, all within `seconds`. At most 240 rows of the 16 series
     that change most are looked at, whatever comes in; series with fewer than 8 samples, and flat ones, are not.
     """
     usable = [column for column in columns if len(column) >= MIN_SAMPLES]
     if not usable:
-        return None
+        return []
     times, values = _grid(usable, seconds)
     if len(times) < 2 * MIN_SEGMENT:
-        return None
+        return []
     scaled = _standardised(values)
-    segments = _Segments.of(scaled)
-    loud = _changing(segments)
+    loud = _changing(_Segments.of(scaled))
     if not loud:
-        return None
-    found = _strongest(_Segments.of(scaled[:, loud]))
-    return None if found is None else times[found]
+        return []
+    return [Change(times[row], evidence) for row, evidence in _changes(_Segments.of(scaled[:, loud]))]
 
 
 def _grid(columns: Sequence[Column], seconds: int) -> tuple[list[int], Floats]:
@@ -100,8 +107,18 @@ def _standardised(values: Floats) -> Floats:
         if column.size < 2 * MIN_SEGMENT or not 0 < spread < math.inf:
             continue
         noise = max(float(np.median(np.abs(np.diff(column)))) / 0.954, RANGE_SHARE * spread)
+        column = _without_spikes(column, SPIKE * noise)
         scaled[known, at] = np.clip((column - np.median(column)) / noise, -CLIP, CLIP)
     return scaled
+
+
+def _without_spikes(column: Floats, height: float) -> Floats:
+    """One sample that is far from the median of itself and its two neighbours becomes that median: to a normal
+    model it would be a segment of its own. A step, which has its second sample on its side, stays.
+    """
+    middle = np.median(np.stack([column[:-2], column[1:-1], column[2:]]), axis=0)
+    middle = np.concatenate([middle[:1], middle, middle[-1:]])
+    return np.where(np.abs(column - middle) > height, middle, column)
 
 
 @dataclass(frozen=True)
@@ -163,8 +180,8 @@ def _changing(segments: _Segments) -> list[int]:
     return sorted(at for at in order[:MAX_COLUMNS] if best[at] > math.log(LAMBDA))
 
 
-def _strongest(segments: _Segments) -> int | None:
-    """The row at which the change with the most evidence begins, of the most probable set of changes."""
+def _changes(segments: _Segments) -> list[Change]:
+    """The most probable set of changes, in order of time."""
     rows = segments.rows
     change = -math.log(LAMBDA - 1)  # log(H / (1 - H))
     best, before = [0.0] + [-math.inf] * rows, [0] * (rows + 1)
@@ -178,8 +195,7 @@ def _strongest(segments: _Segments) -> int | None:
     while cuts[-1] > 0:
         cuts.append(before[cuts[-1]])
     cuts.reverse()
-    gains = [(_gain(segments, *cuts[at - 1 : at + 2]), -cuts[at], cuts[at]) for at in range(1, len(cuts) - 1)]
-    return max(gains)[2] if gains else None
+    return [Change(cuts[at], _gain(segments, *cuts[at - 1 : at + 2])) for at in range(1, len(cuts) - 1)]
 
 
 def _gain(segments: _Segments, begin: int, middle: int, end: int) -> float:

@@ -1,10 +1,12 @@
-"""The BARO term's arithmetic, and generated series that have exactly the statistics they were asked for."""
+"""The BARO term's arithmetic, held against the formula in plain fractions; generated series that have exactly the
+statistics they were asked for.
+"""
 
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rca_eval.contract import ContractError
@@ -139,3 +141,83 @@ def test_the_term_is_relative_to_the_loudest_and_present_from_three_on():
 def test_nothing_to_look_at_is_no_signal():
     assert baro_signal({}, T, W).present is False
     assert baro_signal({"a": ()}, T, W).terms == {"a": 0}
+
+
+def by_the_book(samples, onset, window):
+    """The formula of the module's docstring, sample by sample, in fractions."""
+    known = [(at, Fraction(value)) for at, value in samples if value is not None]
+    pre = sorted(value for at, value in known if onset - window <= at < onset - 60)
+    post = [value for at, value in known if onset <= at <= onset + 600]
+    if len(pre) < 8 or len(post) < 3:
+        return None
+    spread = max(pre + post) - min(pre + post)
+    if spread == 0:
+        return 0
+
+    def quantile(share):
+        place = share * (len(pre) - 1)
+        below = place.numerator // place.denominator
+        above = min(below + 1, len(pre) - 1)
+        return pre[below] + (place - below) * (pre[above] - pre[below])
+
+    middle, reach = quantile(Fraction(1, 2)), quantile(Fraction(3, 4)) - quantile(Fraction(1, 4))
+    return max(abs(value - middle) for value in post) / max(reach, spread / 100)
+
+
+decimals = st.one_of(
+    st.integers(-(10**6), 10**6).map(lambda n: Decimal(n).scaleb(-3)),
+    st.decimals(-(10**30), 10**30, allow_nan=False, allow_infinity=False),
+    st.sampled_from(
+        [Decimal("1E-130"), Decimal("-0"), Decimal("1E+30"), Decimal("0.1000000000000000055511151231257827")]
+    ),
+)
+samples = st.lists(
+    st.tuples(st.integers(T - W - 200, T + 800), st.none() | decimals), min_size=11, max_size=60
+)
+
+
+@given(samples)
+@example(
+    [(T - 600 + 10 * n, Decimal(n % 3)) for n in range(9)] + [(T + n, Decimal("1E-500")) for n in range(3)]
+)
+def test_z_is_exactly_what_the_formula_says_for_any_decimals_gaps_and_times(rows):
+    made = EngineSeries.model_construct(metric="m", samples=tuple(rows))
+    assert deviation(made, T, W) == by_the_book(rows, T, W)
+
+
+@given(st.integers(300, 900))
+def test_numbers_too_far_apart_for_one_decimal_are_computed_as_fractions(exponent):
+    rows = [(T - 600 + 10 * n, Decimal(n % 3)) for n in range(9)]
+    rows += [(T + n, Decimal(1).scaleb(-exponent) + 0) for n in range(3)]
+    rows += [(T + 3, Decimal(f"1E+{exponent}"))]
+    made = EngineSeries.model_construct(metric="m", samples=tuple(rows))
+    assert deviation(made, T, W) == by_the_book(rows, T, W)
+
+
+@given(samples, st.randoms(use_true_random=False))
+def test_the_order_of_samples_says_nothing_and_a_time_may_occur_twice(rows, random):
+    def z(of):
+        return deviation(EngineSeries.model_construct(metric="m", samples=tuple(of)), T, W)
+
+    turned = list(rows)
+    random.shuffle(turned)
+    assert z(turned) == z(rows)
+    twice = [row for row in rows for _ in range(2)]
+    assert z(twice) == by_the_book(twice, T, W)
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.lists(samples, max_size=3), max_size=6))
+def test_the_signal_is_the_formula_over_all_services(services):
+    made = {
+        key: tuple(EngineSeries.model_construct(metric="m", samples=tuple(rows)) for rows in many)
+        for key, many in services.items()
+    }
+    found = baro_signal(made, T, W)
+    scores = {key: [by_the_book(rows, T, W) for rows in many] for key, many in services.items()}
+    raw = {key: max((z for z in many if z is not None), default=0) for key, many in scores.items()}
+    highest = max(raw.values(), default=0)
+    assert found.raw == raw
+    assert found.terms == {key: value / highest if highest else 0 for key, value in raw.items()}
+    assert found.present == (highest >= 3)
+    usable = [key for key, many in scores.items() if any(z is not None for z in many)]
+    assert found.coverage == (Fraction(len(usable), len(services)) if services else 0)

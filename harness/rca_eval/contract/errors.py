@@ -33,6 +33,9 @@ class Reason(StrEnum):
     STORE_UNAVAILABLE = "StoreUnavailable"
     STORE_KEY_REFUSED = "StoreKeyRefused"
     SELFTEST_INVALID = "SelftestInvalid"
+    DATABASE_UNAVAILABLE = "DatabaseUnavailable"
+    LIFECYCLE_REFUSED = "LifecycleRefused"
+    AGENT_UNAVAILABLE = "AgentUnavailable"
     USAGE = "Usage"
 
 

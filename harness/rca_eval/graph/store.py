@@ -93,6 +93,10 @@ class GraphStore:
         finally:
             self.drop(key)
 
+    def query(self, key: str, statement: str, parameters: dict[str, Any]) -> list[list[Any]]:
+        """Ask, or change, a graph of ours."""
+        return _ask(self._database.select_graph(checked(key)), statement, parameters)
+
     def drop(self, key: str) -> None:
         """Delete a graph of ours; one that does not exist is no error."""
         with _clear_errors(self.name):

@@ -35,7 +35,7 @@ from rca_eval.report.document import (
 )
 from rca_eval.report.incident_data import timeline
 from rca_eval.report.rows import EXPLAINED, Side, explain, incident_row, lost_row, pairs
-from rca_eval.report.text import clean, cut
+from rca_eval.report.text import brief, clean, cut
 from rca_eval.report.weights import active_notes, shadow_weights, text_of
 from rca_eval.report.why import why_of
 
@@ -156,7 +156,7 @@ def assemble(
         still_missed=tuple(row.id for row in honest if row.outcome == "StillMissed"),
         unchanged=sum(row.outcome == "Kept" for row in honest),
         incidents=incidents,
-        next=tuple(_next(rows, near[0].id if near else None, sources)),
+        next=tuple(_next(rows, near[0].id if near else None, [row.id for row in incidents], sources)),
         **blocks,
     )
 
@@ -230,15 +230,16 @@ def _mttr(s: Subject, arm: str, variant: str | None) -> str | None:
     return None if value is None else nine(value)
 
 
-def _next(lost: Sequence[LostRow], nearest: str | None, sources: Sources) -> Iterator[str]:
-    """Commands that can be typed as they stand."""
+def _next(
+    lost: Sequence[LostRow], nearest: str | None, ids: Sequence[str], sources: Sources
+) -> Iterator[str]:
+    """Commands that can be typed as they stand; an id's beginning is enough where it is the only one."""
     card = shlex.quote(sources.scorecard) if sources.scorecard else "SCORECARD"
-    more = f" --baseline {shlex.quote(sources.baseline)}" if sources.baseline else ""
-    more += f" --dataset {shlex.quote(sources.dataset)}" if sources.dataset else ""
+    data = f" --dataset {shlex.quote(sources.dataset)}" if sources.dataset else ""
+    more = (f" --baseline {shlex.quote(sources.baseline)}" if sources.baseline else "") + data
     about = lost[0].id if lost else nearest
     if about:
-        yield one_line(f"rca-eval explain {about} --scorecard {card}{more}")
+        yield one_line(f"rca-eval explain {brief(about, ids)} --scorecard {card}{more}")
     if lost:
-        only = " ".join(f"--only {name}" for name in list(dict.fromkeys(row.id for row in lost))[:3])
-        data = f" --dataset {shlex.quote(sources.dataset)}" if sources.dataset else ""
-        yield one_line(f"rca-eval replay {only}{data}")
+        some = list(dict.fromkeys(row.id for row in lost))[:3]
+        yield one_line(f"rca-eval replay {' '.join(f'--only {brief(name, ids)}' for name in some)}{data}")

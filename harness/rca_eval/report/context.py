@@ -7,8 +7,8 @@ from rca_eval.contract import ArmResult, GroundTruth, IncidentResult, display, n
 from rca_eval.contract.metrics import mean
 from rca_eval.gate import Comparison, GateResult
 from rca_eval.gate.result import ArmStatistics
-from rca_eval.lint.simple_rankers import accuracies
 from rca_eval.report.document import ClassRow, Context, Ranker, StatisticRow
+from rca_eval.report.rankers import accuracies
 from rca_eval.report.rows import true_rank
 from rca_eval.report.text import count, number
 

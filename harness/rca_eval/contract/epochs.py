@@ -5,7 +5,11 @@ _UNITS = (("milliseconds", 10**3), ("microseconds", 10**6), ("nanoseconds", 10**
 
 
 class EpochError(ValueError):
-    """A number that is no time in whole Unix seconds; the message says what it looks like."""
+    """A number that is no time in whole Unix seconds; the message says what it looks like, `seconds` what was meant."""
+
+    def __init__(self, message: str, seconds: int | None = None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 def unix_seconds(value: int) -> int:
@@ -16,5 +20,7 @@ def unix_seconds(value: int) -> int:
         return value
     for unit, factor in _UNITS:
         if FIRST <= value // factor <= LAST:
-            raise EpochError(f"looks like Unix {unit}; in whole seconds it is {value // factor}")
+            raise EpochError(
+                f"looks like Unix {unit}; in whole seconds it is {value // factor}", value // factor
+            )
     raise EpochError(f"must be whole Unix seconds from {FIRST} to {LAST} (the years 2000 to 2100)")

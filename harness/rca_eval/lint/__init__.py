@@ -1,5 +1,6 @@
 """What is wrong, or weak, with a dataset, before it is trusted to decide."""
 
-from rca_eval.lint.rules import Finding, lint
+from rca_eval.lint.check import Options, Report, check, lint
+from rca_eval.lint.finding import Finding
 
-__all__ = ["Finding", "lint"]
+__all__ = ["Finding", "Options", "Report", "check", "lint"]

@@ -164,7 +164,7 @@ SAMPLES = {"metric": "m", "samples": [[1700000000 - 120, 1]]}
         (set_in("alert", "name", value="AutheliaDown"), "E-LEAK"),
         (set_in("alert", "name", value="ChaosExperiment"), "E-LEAK"),
         (set_in("changes", 0, "ref", value="GT-01 fixture"), "E-LEAK"),
-        (set_in("label", "status", value="draft"), "W-LABEL"),
+        (set_in("label", "status", value="draft"), "E-DRAFT"),
     ],
 )
 def test_each_defect_of_a_dataset_has_a_code_and_names_the_incident(change, code):

@@ -196,7 +196,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("kind", BAD_FILES)
-@pytest.mark.parametrize("command", ["gate", "baseline", "policy", "lint", "replay", "baseline write"])
+@pytest.mark.parametrize("command", ["gate", "baseline", "policy", "replay", "baseline write"])
 def test_every_bad_file_is_one_sentence_and_status_2(kind, command, tmp_path, card_file, capsys):
     bad = tmp_path / "bad.json"
     BAD_FILES[kind](bad)
@@ -204,7 +204,6 @@ def test_every_bad_file_is_one_sentence_and_status_2(kind, command, tmp_path, ca
         "gate": ["gate", str(bad)],
         "baseline": ["gate", str(card_file), "--baseline", str(bad)],
         "policy": ["gate", str(card_file), "--policy", str(bad)],
-        "lint": ["lint", str(bad)],
         "replay": ["replay", "--dataset", str(bad)],
         "baseline write": ["baseline", "write", str(bad), "-o", str(tmp_path / "new.json")],
     }[command]

@@ -158,6 +158,33 @@ def test_the_job_has_a_closed_form(cluster: Cluster, dry: str, field: str) -> No
     assert f'unknown field "spec.job.{field}"' in answer.message
 
 
+GATE_FIELDS = {
+    "spec.maxRegressedIncidents": ((0, 1, 100_000), (-1, 100_001, "0", 0.5, True)),
+    "spec.shadowFidelity": (("Required", "IfLogged"), ("required", "Off", "", True)),
+    "spec.knownBad": (("Required", "Skip"), ("skip", "Optional", "", False)),
+}
+
+
+@pytest.mark.parametrize("path", GATE_FIELDS)
+def test_what_a_suite_asks_of_the_gate_has_few_words(cluster: Cluster, dry: str, path: str) -> None:
+    accepted, refused = GATE_FIELDS[path]
+    for value in accepted:
+        answer = cluster.create(dry, put(samples.minimal("EvalSuite"), path, value), dry_run=True)
+        assert not isinstance(answer, Refusal), (value, answer)
+        assert answer["spec"][path.removeprefix("spec.")] == value
+    for value in refused:
+        answer = cluster.create(dry, put(samples.minimal("EvalSuite"), path, value), dry_run=True)
+        assert isinstance(answer, Refusal), value
+        assert path in answer.message
+
+
+def test_what_a_suite_does_not_ask_of_the_gate_is_filled_in(cluster: Cluster, dry: str) -> None:
+    answer = cluster.create(dry, samples.minimal("EvalSuite"), dry_run=True)
+    assert not isinstance(answer, Refusal), answer
+    assert (answer["spec"]["shadowFidelity"], answer["spec"]["knownBad"]) == ("Required", "Required")
+    assert "maxRegressedIncidents" not in answer["spec"]
+
+
 def test_whole_numbers_are_quantities_too(cluster: Cluster, dry: str) -> None:
     body = put(samples.minimal("EvalSuite"), "spec.job.resources", {"limits": {"cpu": 1, "memory": "1Gi"}})
     answer = cluster.create(dry, body, dry_run=True)

@@ -1,4 +1,4 @@
-"""Checks 1 to 4 and the warnings beside them. Pure; each returns its rows, with both numbers in every
+"""Checks 1 to 4, 6 and the warnings beside them. Pure; each returns its rows, with both numbers in every
 message.
 """
 
@@ -127,6 +127,36 @@ def collapse_check(s: Subject) -> Iterator[CheckResult]:
             arm=arm,
             variant="AllShadow",
             against="Baseline",
+        )
+
+
+def regressed_check(s: Subject) -> Iterator[CheckResult]:
+    """Check 6, off by default: incidents of LivePath that a reference hits and With misses ≤ maxRegressedIncidents.
+
+    What is won elsewhere does not count against it: an average hides a lost incident behind a won one.
+    """
+    allowed = s.policy.max_regressed_incidents
+    if allowed is None:
+        text = "the policy does not limit the number of lost incidents"
+        yield CheckResult(name="RegressedIncidents", result="NotApplicable", message=text)
+        return
+    for arm, mine, against, reference in comparisons(s):
+        if arm != "LivePath":
+            continue
+        was = hits(reference)
+        lost = [name for name, hit in hits(mine).items() if was.get(name) and not hit]
+        failed = len(lost) > allowed
+        names = f" ({short_ids(lost, was)} lost)" if lost else ""
+        text = f"regressed incidents {len(lost)} {'>' if failed else '<='} {allowed}{names}, {arm} against "
+        yield CheckResult(
+            name="RegressedIncidents",
+            result="Failed" if failed else "Passed",
+            message=clipped(text + _who(against)),
+            arm=arm,
+            variant=s.candidate_name,
+            against=against,
+            value=nine(len(lost)),
+            limit=nine(allowed),
         )
 
 

@@ -16,7 +16,9 @@ from rca_eval.gate.checks import (
     no_effect_check,
     protected_check,
     ratio_check,
+    regressed_check,
 )
+from rca_eval.gate.fidelity import fidelity_check
 from rca_eval.gate.policy import GateContext, GatePolicy
 from rca_eval.gate.result import CheckName, CheckResult, GateResult, Verdict, clipped
 from rca_eval.gate.subject import Subject
@@ -28,6 +30,8 @@ CHAIN: tuple[tuple[CheckName, Callable[[Subject], Iterator[CheckResult]]], ...] 
     ("MTTR", mttr_check),
     ("ProtectedIncidents", protected_check),
     ("ShadowCollapse", collapse_check),
+    ("ShadowFidelity", fidelity_check),
+    ("RegressedIncidents", regressed_check),
     ("NoEffect", no_effect_check),
 )
 

@@ -4,7 +4,7 @@ by the caller).
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -13,6 +13,7 @@ from rca_eval.contract.groundtruth import IncidentId
 from rca_eval.contract.model import MIB, Bool, Int, Model
 
 Drop = Annotated[str, StringConstraints(pattern=r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")]
+ShadowFidelity = Literal["Required", "IfLogged"]
 
 
 class GatePolicy(Model):
@@ -20,13 +21,17 @@ class GatePolicy(Model):
     default.
 
     `accuracyDrop` is a decimal string in [0, 1], `mttrRise` whole seconds. `protectedIncidents` null means:
-    all that are marked protected or change-induced. `requireKnownBad` asks for the positive control,
+    all that are marked protected or change-induced. `maxRegressedIncidents` allows so many lost incidents
+    whatever the average says, null any number. `shadowFidelity` Required: Shadow must have logged, for every
+    incident, what Active ranks; IfLogged lets an engine pass that logs nothing at all. `requireKnownBad` asks for the positive control,
     `allowSelfReported` lets a scorecard decide that our scorecard container did not write.
     """
 
     accuracy_drop: Drop = "0.02"
     mttr_rise: Annotated[Int, Field(ge=0, le=86400)] = 30
     protected_incidents: tuple[IncidentId, ...] | None = None
+    max_regressed_incidents: Annotated[Int, Field(ge=0)] | None = None
+    shadow_fidelity: ShadowFidelity = "Required"
     min_incidents: Annotated[Int, Field(ge=1)] = 9
     min_fault_classes: Annotated[Int, Field(ge=1)] = 3
     min_repeats: Annotated[Int, Field(ge=1, le=100)] = 2

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -47,6 +47,15 @@ class Subject:
             ("AllShadow", "Without", "With") if self.context.component else ("AllShadow", self.candidate_name)
         )
 
+    @property
+    def component(self) -> str | None:
+        """The mode key that With switches on; None if With is not Without with exactly one mode made Active."""
+        modes = {variant.name: variant.modes for variant in self.scorecard.deterministic.variants}
+        if "Without" not in modes or "With" not in modes:
+            return None
+        changed = changed_modes(modes["Without"], modes["With"])
+        return changed[0] if len(changed) == 1 and modes["With"].get(changed[0]) == "Active" else None
+
     def arms(self, variant: str) -> dict[str, ArmResult]:
         found = self.scorecard.deterministic.arms_of(variant)
         return {arm.arm: arm for arm in found or ()}
@@ -85,6 +94,11 @@ class Subject:
         if self.policy.protected_incidents is None:
             return [result for result in arm.incidents if result.protected or result.change_induced]
         return [result for result in arm.incidents if result.id in self.policy.protected_incidents]
+
+
+def changed_modes(without: Mapping[str, str], with_: Mapping[str, str]) -> list[str]:
+    """The mode keys under which the two did not run alike, sorted; absent is a mode of its own."""
+    return sorted(key for key in {*without, *with_} if with_.get(key) != without.get(key))
 
 
 def hits(arm: ArmResult) -> dict[str, bool]:

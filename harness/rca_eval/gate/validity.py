@@ -13,7 +13,7 @@ from rca_eval.contract.numbers import display, exact, is_finite, nine
 from rca_eval.contract.scorecard import IncidentResult
 from rca_eval.gate.figures import all_arms, figures
 from rca_eval.gate.result import CheckResult, clipped
-from rca_eval.gate.subject import Subject, accuracy
+from rca_eval.gate.subject import Subject, accuracy, changed_modes
 
 Rule = Callable[[Subject], str | None]
 
@@ -106,7 +106,7 @@ def variant_missing(s: Subject) -> str | None:
 
 
 def _not_switched_on(without: dict[str, str], with_: dict[str, str]) -> str | None:
-    changed = sorted(key for key in {*without, *with_} if with_.get(key) != without.get(key))
+    changed = changed_modes(without, with_)
     if not changed:
         return "With ran under the modes of Without, so the component was never switched on; run it again"
     if len(changed) > 1:
@@ -196,6 +196,9 @@ def implausible_times(s: Subject) -> str | None:
     for row in s.scorecard.measured.seconds:
         if any(value is not None and exact(value) < 0 for value in row.values):
             return f"{row.variant}/{row.arm}/{row.incident} took a negative time"
+    unmeasured = _unmeasured(s)
+    if unmeasured is not None:
+        return unmeasured
     for repeat, wall in enumerate(s.context.wall_seconds or ()):
         total = sum(
             (exact(v) for row in s.scorecard.measured.seconds if (v := _at(row.values, repeat)) is not None),
@@ -206,6 +209,29 @@ def implausible_times(s: Subject) -> str | None:
                 f"repeat {repeat + 1} claims {display(total)} s, its container ran "
                 f"{display(Fraction(wall))} s"
             )
+    return None
+
+
+def _unmeasured(s: Subject) -> str | None:
+    """Nothing is ranked within half a nanosecond: times that are all exactly zero were not measured, or were rounded away.
+    One zero among others can be a coarse clock's, and what was not ranked need not have taken any time.
+    """
+    count = s.scorecard.measured.repeats.count
+    for variant in s.scorecard.deterministic.variants:
+        for arm in variant.arms:
+            ranked = {row.id for row in arm.incidents if row.status == "Ranked"}
+            rows = [
+                row.values
+                for row in s.scorecard.measured.seconds
+                if (row.variant, row.arm) == (variant.name, arm.arm) and row.incident in ranked
+            ]
+            for repeat in range(count):
+                times = [exact(value) for values in rows if (value := _at(values, repeat)) is not None]
+                if times and not any(times):
+                    return (
+                        f"all times of {variant.name}/{arm.arm} in repeat {repeat + 1} are exactly zero; let the "
+                        "engine report the seconds of each answer, with microseconds at least"
+                    )
     return None
 
 

@@ -79,6 +79,20 @@ class Determinism(StrEnum):
     EXACT = "Exact"
 
 
+class ShadowFidelity(StrEnum):
+    """Whether an engine must log what its component in Shadow would have ranked."""
+
+    REQUIRED = "Required"
+    IF_LOGGED = "IfLogged"
+
+
+class KnownBad(StrEnum):
+    """What is made of the positive control, a ranker known to be bad."""
+
+    REQUIRED = "Required"
+    SKIP = "Skip"
+
+
 class Blame(StrEnum):
     """What a failed gate can be pinned on."""
 

@@ -155,6 +155,8 @@ class Reason(StrEnum):
     MTTR_REGRESSED = "MttrRegressed", "MTTR rose by more than the tolerance."
     PROTECTED_INCIDENT_LOST = "ProtectedIncidentLost", "A protected incident is no longer explained."
     SHADOW_COLLAPSE = "ShadowCollapse", "With everything in Shadow the result is not the committed baseline."
+    SHADOW_FIDELITY = "ShadowFidelity", "What Shadow logged is not, or not always, what Active ranks."
+    REGRESSED_INCIDENTS = "RegressedIncidents", "More incidents were lost than maxRegressedIncidents allows."
     NO_EFFECT = "NoEffect", "The component changed no result (a warning)."
 
     # The Job

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from rca_rollout.api.base import Model, Rule
-from rca_rollout.api.common import ConfigMapSource, Determinism, Status
+from rca_rollout.api.common import ConfigMapSource, Determinism, KnownBad, ShadowFidelity, Status
 from rca_rollout.api.job import JobTemplate
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
 from rca_rollout.api.values import (
@@ -60,6 +60,15 @@ class EvalSuiteSpec(Model):
         | None
     ) = None
     """Incidents that must not be lost at all. Default: the change-induced ones; an empty list means none."""
+    max_regressed_incidents: Annotated[int, Field(strict=True, ge=0, le=100_000)] | None = None
+    """How many incidents may be lost in LivePath, whatever is won elsewhere and whatever the average says. Default: any
+    number, as long as the tolerance holds. 0 is right for 50 incidents and more, where 0.02 lets one be lost."""
+    shadow_fidelity: ShadowFidelity = ShadowFidelity.REQUIRED
+    """Required: for every incident the engine logs in Shadow (wouldBe) what the component ranks when it is Active.
+    IfLogged: an engine that logs nothing at all is not held to it."""
+    known_bad: KnownBad = KnownBad.REQUIRED
+    """Required: the gate must catch a ranker known to be bad on the same incidents, else a run is Inconclusive. Skip: for
+    incidents on which it cannot be caught; a pass then shows less."""
     min_incidents: AtLeastOne = 9
     """Fewer incidents make a run Inconclusive."""
     min_fault_classes: AtLeastOne = 3

@@ -35,6 +35,9 @@ def epoch_parts(component: RcaComponentSpec, suite: SuiteFacts) -> dict[str, Any
         "protected": None
         if suite.spec.protected_incidents is None
         else sorted(suite.spec.protected_incidents),
+        "regressed": suite.spec.max_regressed_incidents,
+        "fidelity": str(suite.spec.shadow_fidelity),
+        "control": str(suite.spec.known_bad),
         "minimum": [suite.spec.min_incidents, suite.spec.min_fault_classes],
     }
 

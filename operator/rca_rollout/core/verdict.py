@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from rca_eval.contract import IncidentResult, Scorecard
 from rca_eval.gate import CheckResult, GateContext, GatePolicy, GateResult, evaluate
-from rca_rollout.api.common import Blame
+from rca_rollout.api.common import Blame, KnownBad
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run_status import Check
 from rca_rollout.core.suites import SuiteFacts
@@ -30,6 +30,9 @@ def policy_of(suite: SuiteFacts) -> GatePolicy:
         accuracy_drop=str(spec.tolerance.accuracy_drop),
         mttr_rise=spec.tolerance.mttr_rise.seconds,
         protected_incidents=spec.protected_incidents,
+        max_regressed_incidents=spec.max_regressed_incidents,
+        shadow_fidelity=spec.shadow_fidelity.value,
+        require_known_bad=spec.known_bad is KnownBad.REQUIRED,
         min_incidents=spec.min_incidents,
         min_fault_classes=spec.min_fault_classes,
     )

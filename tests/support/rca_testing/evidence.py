@@ -23,6 +23,7 @@ from rca_eval.contract import (
     ScoredCandidate,
     SecondsRow,
     VariantResult,
+    WouldBeRow,
     aggregate,
     canonical,
     nine,
@@ -119,6 +120,20 @@ def scorecard(
             ),
             repeats=Repeats(count=2, identical=True),
             total_seconds=("0.108000000", "0.108000000"),
+            would_be=tuple(
+                WouldBeRow(
+                    component=key,
+                    variant=name,
+                    arm=arm.arm,
+                    incident=row.id,
+                    entities=tuple(one.key for one in row.candidates),
+                )
+                for key, mode in modes["With"].items()
+                if mode != modes["Without"].get(key)
+                for name in dict.fromkeys(("AllShadow", "AllShadow" if same else "Without"))
+                for arm in _arms(lost)
+                for row in arm.incidents
+            ),
         ),
     )
     return whole.model_copy(update=changes) if changes else whole

@@ -24,6 +24,7 @@ from rca_eval.contract import (
     ScoredCandidate,
     SecondsRow,
     VariantResult,
+    WouldBeRow,
     aggregate,
     nine,
 )
@@ -71,7 +72,30 @@ def scorecard(
             ),
             repeats=Repeats(count=2, identical=True),
             total_seconds=(nine(Fraction(1, 5)),) * 2,
+            would_be=_would_be(dict(variants), ran, arms),
         ),
+    )
+
+
+def _would_be(
+    modes: Mapping[str, Mapping[str, str]], ran: Sequence[str], arms: Mapping[str, tuple[ArmResult, ...]]
+) -> tuple[WouldBeRow, ...]:
+    """Every variant in which the component of With is in Shadow logs honestly what With ranks."""
+    without, with_ = modes.get("Without", {}), modes.get("With", {})
+    switched = [key for key, value in with_.items() if value != without.get(key)]
+    return tuple(
+        WouldBeRow(
+            component=key,
+            variant=name,
+            arm=arm.arm,
+            incident=row.id,
+            entities=tuple(candidate.key for candidate in row.candidates),
+        )
+        for key in switched
+        for name in ran
+        if modes[name].get(key) != with_[key]
+        for arm in arms["With"]
+        for row in arm.incidents
     )
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rca_testing import evidence, suites
 from rca_testing.lifecycle_world import START
 
-from rca_eval.gate import GateResult
-from rca_rollout.api.common import ConditionType
+from rca_eval.gate import GatePolicy, GateResult
+from rca_rollout.api.common import Blame, ConditionType
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core import names, verdict
 from rca_rollout.core.clock import earliest, short
@@ -139,6 +139,38 @@ def test_the_suite_s_tolerance_is_the_gate_s() -> None:
     policy = verdict.policy_of(lenient)
     assert (policy.accuracy_drop, policy.mttr_rise, policy.min_incidents) == ("0.5", 3600, 3)
     assert tuple(policy.protected_incidents or ()) == ()
+
+
+def test_a_suite_that_says_nothing_more_is_judged_by_the_gate_s_own_defaults() -> None:
+    assert verdict.policy_of(suites.facts()) == GatePolicy()
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "value"),
+    [
+        ({"maxRegressedIncidents": 0}, "max_regressed_incidents", 0),
+        ({"maxRegressedIncidents": 7}, "max_regressed_incidents", 7),
+        ({"shadowFidelity": "IfLogged"}, "shadow_fidelity", "IfLogged"),
+        ({"shadowFidelity": "Required"}, "shadow_fidelity", "Required"),
+        ({"knownBad": "Skip"}, "require_known_bad", False),
+        ({"knownBad": "Required"}, "require_known_bad", True),
+    ],
+)
+def test_what_a_suite_asks_of_the_gate_reaches_it(spec: dict[str, object], field: str, value: object) -> None:
+    assert getattr(verdict.policy_of(suites.facts(**spec)), field) == value
+
+
+def test_a_shadow_that_logs_something_else_is_pinned_on_the_component() -> None:
+    facts = suites.facts()
+    card = evidence.scorecard(facts.dataset_sha256)
+    other = tuple(row.model_copy(update={"entities": ("trap",)}) for row in card.measured.would_be)
+    card = card.model_copy(update={"measured": card.measured.model_copy(update={"would_be": other})})
+    result = verdict.judge(
+        card, facts, dataset_sha256=facts.dataset_sha256, revision="v1", component=True, wall_seconds=(9, 9)
+    )
+    assert verdict.reason_of(result) == Reason.SHADOW_FIDELITY
+    assert verdict.blame_of(card, facts, result) is Blame.COMPONENT
+    assert any(check.name == "ShadowFidelity" for check in verdict.checks_of(result))
 
 
 def test_reasons_and_checks_fit_conditions_and_status() -> None:

@@ -24,6 +24,7 @@ from rca_eval.contract import (
     ScoredCandidate,
     SecondsRow,
     VariantResult,
+    WouldBeRow,
     aggregate,
     nine,
 )
@@ -106,6 +107,18 @@ def make_scorecard() -> Callable[..., Scorecard]:
             ),
             repeats=Repeats(count=2, identical=True),
             total_seconds=("0.162000000", "0.162000000"),
+            would_be=tuple(
+                WouldBeRow(
+                    component="K.Mode",
+                    variant=name,
+                    arm=a.arm,
+                    incident=row.id,
+                    entities=tuple(one.key for one in row.candidates),
+                )
+                for name in ("AllShadow", "Without")
+                for a in variants["With"]
+                for row in a.incidents
+            ),
         )
         deterministic = Deterministic(
             dataset=DatasetInfo(sha256=DATASET, profile="graded", window_seconds=1800, incidents=ids),

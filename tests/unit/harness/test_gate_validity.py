@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from rca_eval.contract import Repeats
+from rca_eval.contract import Repeats, nine
 from rca_eval.gate import VALIDITY_REASONS, GateContext, GatePolicy, evaluate
 
 
@@ -211,6 +211,78 @@ def test_times_that_the_container_cannot_have_needed_are_implausible(make_scorec
     assert evaluate(card, make_baseline(), context=wall).reason == "ImplausibleTimes"
     enough = GateContext(wall_seconds=(Fraction(200), Fraction(200)))
     assert evaluate(card, make_baseline(), context=enough).verdict == "Passed"
+
+
+def with_times(card, values, only=lambda row: True):
+    """The scorecard with other times, and the MTTR that they give."""
+    rows = tuple(
+        row.model_copy(update={"values": values}) if only(row) else row for row in card.measured.seconds
+    )
+    card = with_measured(card, seconds=rows)
+    mttr = []
+    for row in card.measured.mttr_seconds:
+        mine = [r.values for r in rows if (r.variant, r.arm) == (row.variant, row.arm)]
+        medians = [sum(map(Fraction, one)) / 2 for one in mine]
+        mttr.append(row.model_copy(update={"value": nine(sum(medians) / len(medians))}))
+    return with_measured(card, mttr_seconds=tuple(mttr))
+
+
+ZERO, TIME = "0.000000000", "0.003000000"
+NO_TIME = {
+    "everywhere": ((ZERO, ZERO), lambda row: True, "AllShadow/ScorerOnly in repeat 1"),
+    "in With only": ((ZERO, ZERO), lambda row: row.variant == "With", "With/ScorerOnly in repeat 1"),
+    "in one arm only": (
+        (ZERO, ZERO),
+        lambda row: (row.variant, row.arm) == ("Without", "LivePath"),
+        "Without/LivePath in repeat 1",
+    ),
+    "in the second repeat only": (
+        (TIME, ZERO),
+        lambda row: row.variant == "With",
+        "With/ScorerOnly in repeat 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("where", NO_TIME)
+@pytest.mark.parametrize("wall", [None, (Fraction(20), Fraction(20))])
+def test_times_that_are_all_exactly_zero_were_not_measured(make_scorecard, make_baseline, where, wall):
+    values, only, says = NO_TIME[where]
+    card = with_times(make_scorecard(), values, only)
+    result = evaluate(card, make_baseline(), context=GateContext(wall_seconds=wall))
+    assert (result.reason, result.verdict, result.exit_code) == ("ImplausibleTimes", "Error", 2)
+    assert f"all times of {says} are exactly zero; let the engine report" in result.message
+
+
+def test_a_single_zero_can_be_a_coarse_clock_s_and_a_nanosecond_is_a_time(make_scorecard, make_baseline):
+    one = with_times(make_scorecard(), (ZERO, ZERO), lambda row: row.incident.startswith("GT-01"))
+    assert evaluate(one, make_baseline()).verdict == "Passed"
+    fast = with_times(make_scorecard(), ("0.000000001", "0.000000001"))
+    assert evaluate(fast, make_baseline()).verdict == "Passed"
+
+
+def test_answers_that_are_none_need_not_have_taken_any_time(make_scorecard, make_baseline):
+    def crashed(arm):
+        rows = tuple(
+            row.model_copy(update={"status": "Error", "rank": None, "candidates": ()})
+            for row in arm.incidents
+        )
+        return arm.model_copy(update={"incidents": rows, "metrics": dict.fromkeys(arm.metrics, ZERO)})
+
+    card = with_live(make_scorecard(), crashed)
+    card = with_times(card, (ZERO, ZERO), lambda row: (row.variant, row.arm) == ("With", "LivePath"))
+    assert evaluate(card, make_baseline()).reason == "AC@1"  # a crash is a loss, and no question of times
+
+
+def test_a_negative_time_is_implausible(make_scorecard, make_baseline):
+    card = with_times(
+        make_scorecard(),
+        ("-0.000000001", TIME),
+        lambda row: (row.variant, row.incident[:5]) == ("With", "GT-02"),
+    )
+    result = evaluate(card, make_baseline())
+    assert result.reason == "ImplausibleTimes"
+    assert result.message.endswith("With/ScorerOnly/GT-02-rca-gateway-down-floor took a negative time")
 
 
 def test_a_control_that_is_not_caught_makes_the_gate_insensitive_unless_it_is_not_asked_for(

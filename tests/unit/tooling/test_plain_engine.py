@@ -114,6 +114,15 @@ def test_the_component_under_test_prefers_the_important_over_the_broken(tmp_path
     assert [entity for entity, _ in ranked[:2]] == ["hub", "db"]
 
 
+def test_in_shadow_it_writes_down_what_it_ranks_in_active(tmp_path: Path) -> None:
+    written, ranked = run(tmp_path, incident(), SHADOW)
+    active_bytes, active = run(tmp_path, incident(), ACTIVE)
+    logged = json.loads(written)["predictions"][0]["wouldBe"]
+    assert logged == {"RcaTopologyBoost.Mode": [entity for entity, _ in active]}
+    assert active != ranked
+    assert "wouldBe" not in json.loads(active_bytes)["predictions"][0]
+
+
 def test_an_unknown_mode_is_shadow(tmp_path: Path) -> None:
     shadow = run(tmp_path, incident(), SHADOW)[1]
     for modes in ({}, {"RcaTopologyBoost.Mode": "active"}, {"Other.Mode": "Active"}):
@@ -159,3 +168,5 @@ def test_the_gate_names_its_bad_component_and_knows_its_baseline() -> None:
     # In Shadow it ranks what the committed baseline says, byte for byte: a changed dataset or engine shows here.
     collapse = [check["result"] for check in gate["checks"] if check["name"] == "ShadowCollapse"]
     assert collapse == ["Passed", "Passed"]
+    fidelity = [check["result"] for check in gate["checks"] if check["name"] == "ShadowFidelity"]
+    assert fidelity == ["Passed", "Passed"]

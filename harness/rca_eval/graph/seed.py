@@ -1,4 +1,4 @@
-"""The statements that build one incident's graph, from what an engine may see. Pure.
+"""The statement that builds one incident's graph, from what an engine may see. Pure.
 
 | node | properties | edge |
 |---|---|---|
@@ -8,82 +8,91 @@
 | Deploy, Change | key, at, ref | (Deploy or Change)-[:CHANGED]->(Service) |
 
 Labels and series never enter the graph.
+
+It is one statement, for a graph that is empty: each further one would cost as much again as all of these rows. Edges find their
+ends by the place of a service in the list, so no index is needed. What is absent is not part of the text (an
+UNWIND of nothing would end the statement), which leaves eight texts in all; values are parameters, always.
 """
 
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from rca_eval.contract import EngineIncident
 
 Statement = tuple[str, dict[str, Any]]
 
-INDEX = "CREATE INDEX FOR (s:Service) ON (s.key)"
 SERVICES = (
-    "UNWIND $rows AS r CREATE (:Service {key: r.key, kind: r.kind, criticality: r.criticality, "
-    "errorRate: r.errorRate, errorRateBefore: r.errorRateBefore})"
+    "UNWIND $services AS r CREATE (s:Service {key: r[0], kind: r[1], criticality: r[2], errorRate: r[3], "
+    "errorRateBefore: r[4]}) WITH collect(s) AS s"
 )
-CALLS = "UNWIND $rows AS r MATCH (a:Service {key: r.a}), (b:Service {key: r.b}) CREATE (a)-[:CALLS]->(b)"
+CALLS = "UNWIND $calls AS r WITH s, s[r[0]] AS a, s[r[1]] AS b CREATE (a)-[:CALLS]->(b) WITH DISTINCT s"
+KINDS = ("Deploy", "Change")
+CHANGES = {
+    kind: f"UNWIND ${kind} AS r WITH s, r, s[r[0]] AS c "
+    f"CREATE (:{kind} {{key: r[1], at: r[2], ref: r[3]}})-[:CHANGED]->(c) WITH DISTINCT s"
+    for kind in KINDS
+}
 INCIDENT = (
-    "MATCH (s:Service {key: $service}) "
+    "WITH s[$symptom] AS c "
     "CREATE (:Incident {key: $key, onset: $onset, windowSeconds: $window})-[:RAISED_BY]->"
     "(:Alert {key: $key, name: $name, firedAt: $firedAt, forSeconds: $forSeconds, severity: $severity})"
-    "-[:FIRED_ON]->(s)"
+    "-[:FIRED_ON]->(c)"
 )
-CHANGES = {
-    kind: f"UNWIND $rows AS r MATCH (s:Service {{key: r.service}}) "
-    f"CREATE (:{kind} {{key: r.key, at: r.at, ref: r.ref}})-[:CHANGED]->(s)"
-    for kind in ("Deploy", "Change")
-}
 
 
-def statements(incident: EngineIncident) -> list[Statement]:
-    """Cypher with parameters, in the order of the document: a shuffled document is a shuffled insertion."""
+def statement(incident: EngineIncident) -> Statement:
+    """Cypher with parameters, in the order of the document: a shuffled document is a shuffled insertion.
+
+    Calls and changes of services that the topology does not list are left out; an alert on such a service gives
+    a graph without an incident, in which nothing is a candidate.
+    """
     rows = incident.telemetry.services
-    services = []
-    for service in incident.topology.services:
+    services: list[list[Any]] = []
+    place: dict[str, int] = {}
+    for position, service in enumerate(incident.topology.services):
         row = rows.get(service.key)
         services.append(
-            {
-                "key": service.key,
-                "kind": service.kind,
-                "criticality": _double(row.criticality if row else None),
-                "errorRate": _double(row.error_rate if row else None),
-                "errorRateBefore": _double(row.error_rate_before if row else None),
-            }
+            [
+                service.key,
+                service.kind,
+                _double(row.criticality if row else None),
+                _double(row.error_rate if row else None),
+                _double(row.error_rate_before if row else None),
+            ]
         )
-    found: list[Statement] = [(INDEX, {}), (SERVICES, {"rows": services})]
-    if incident.topology.calls:
-        found.append((CALLS, {"rows": [{"a": a, "b": b} for a, b in incident.topology.calls]}))
-    alert = incident.alert
-    found.append(
-        (
-            INCIDENT,
-            {
-                "service": alert.service,
-                "key": incident.case,
-                "onset": alert.onset,
-                "window": incident.window_seconds,
-                "name": alert.name,
-                "firedAt": alert.fired_at,
-                "forSeconds": alert.for_seconds,
-                "severity": alert.severity,
-            },
-        )
-    )
-    for kind, statement in CHANGES.items():
-        changes = [
-            {
-                "key": f"{kind}/{change.service}/{change.at}",
-                "service": change.service,
-                "at": change.at,
-                "ref": change.ref,
-            }
+        place.setdefault(service.key, position)
+    values: dict[str, Any] = {"services": services}
+    values["calls"] = [[place[a], place[b]] for a, b in incident.topology.calls if a in place and b in place]
+    for kind in KINDS:
+        values[kind] = [
+            [place[change.service], f"{kind}/{change.service}/{change.at}", change.at, change.ref]
             for change in incident.changes
-            if change.kind == kind
+            if change.kind == kind and change.service in place
         ]
-        if changes:
-            found.append((statement, {"rows": changes}))
-    return found
+    present = tuple(name for name, listed in values.items() if listed)
+    alert = incident.alert
+    if alert.service not in place:
+        return _text(present, alert=False), {name: values[name] for name in present}
+    return _text(present, alert=True), {
+        **{name: values[name] for name in present},
+        "symptom": place[alert.service],
+        "key": incident.case,
+        "onset": alert.onset,
+        "window": incident.window_seconds,
+        "name": alert.name,
+        "firedAt": alert.fired_at,
+        "forSeconds": alert.for_seconds,
+        "severity": alert.severity,
+    }
+
+
+@cache
+def _text(present: tuple[str, ...], *, alert: bool) -> str:
+    if "services" not in present:
+        return "RETURN 0"
+    parts = {"services": SERVICES, "calls": CALLS, **CHANGES}
+    return " ".join([*(parts[name] for name in present), INCIDENT if alert else "RETURN 0"])
 
 
 def _double(value: Decimal | None) -> float | None:

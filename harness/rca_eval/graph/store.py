@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from rca_eval.contract import ContractError, EngineIncident, Reason
 from rca_eval.graph.keys import checked
-from rca_eval.graph.seed import statements
+from rca_eval.graph.seed import statement
 from rca_eval.graph.signals import undisturbed
 
 EMBEDDED = "embedded"
@@ -22,6 +22,8 @@ SCHEMES = ("falkor", "falkors", "redis", "rediss", "unix")
 SERVER_CONFIG = {"locale-collate": "C"}
 CONNECT_SECONDS = 5
 QUERY_SECONDS = 30
+QUERY, DELETE = "GRAPH.QUERY", "GRAPH.DELETE"
+EMPTY_KEY = "empty key"
 
 CANDIDATES = (
     "MATCH (:Incident "
@@ -84,11 +86,9 @@ class GraphStore:
     @contextlib.contextmanager
     def incident(self, key: str, incident: EngineIncident) -> Iterator[IncidentGraph]:
         """A clean graph with this incident and nothing else in it; dropped at the end, whatever happens."""
-        self.drop(key)
         graph = self._database.select_graph(checked(key))
         try:
-            for statement, parameters in statements(incident):
-                _ask(graph, statement, parameters)
+            self._seed(graph, *statement(incident))
             yield IncidentGraph(graph, incident.case)
         finally:
             self.drop(key)
@@ -100,8 +100,22 @@ class GraphStore:
     def drop(self, key: str) -> None:
         """Delete a graph of ours; one that does not exist is no error."""
         with _clear_errors(self.name):
-            if checked(key) in self._database.list_graphs():
-                self._database.select_graph(key).delete()
+            _raise_unless_absent(self._send([(DELETE, checked(key))])[0])
+
+    def _seed(self, graph: Any, text: str, parameters: dict[str, Any]) -> None:
+        """Delete what may be there and build anew, in one round trip: the server keeps the order."""
+        command = (QUERY, graph.name, _with_parameters(text, parameters), "--compact")
+        with _clear_errors(self.name):
+            deleted, built = self._send([(DELETE, graph.name), command])
+            _raise_unless_absent(deleted)
+            if isinstance(built, Exception):
+                raise built
+
+    def _send(self, commands: list[tuple[str, ...]]) -> list[Any]:
+        pipeline = self._database.connection.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        return list(pipeline.execute(raise_on_error=False))
 
     def keys(self) -> list[str]:
         """All graph keys of the store, sorted."""
@@ -208,6 +222,19 @@ def _clear_errors(name: str) -> Iterator[None]:
             Reason.STORE_UNAVAILABLE,
             f"{name} cannot be used ({hint}); check the address and that FalkorDB runs there.",
         ) from None
+
+
+def _raise_unless_absent(answer: Any) -> None:
+    """That a graph which is to go does not exist is no error."""
+    if isinstance(answer, Exception) and EMPTY_KEY not in str(answer):
+        raise answer
+
+
+def _with_parameters(text: str, parameters: dict[str, Any]) -> str:
+    from falkordb.helpers import stringify_param_value  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    given = " ".join(f"{name}={stringify_param_value(value)}" for name, value in parameters.items())
+    return f"CYPHER {given} {text}"
 
 
 def _exact(value: Any) -> Decimal | None:

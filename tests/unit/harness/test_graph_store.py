@@ -3,12 +3,22 @@
 import os
 import subprocess
 import sys
+from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rca_eval.contract import ContractError, parse_ground_truth, sha256
+from rca_eval.contract.protocol import (
+    EngineAlert,
+    EngineChange,
+    EngineIncident,
+    EngineService,
+    EngineTelemetry,
+    EngineTelemetryRow,
+    EngineTopology,
+)
 from rca_eval.data import ground_truth_bytes
 from rca_eval.graph import LIVE_KEY, PREFIX, graph_key, open_store
 from rca_eval.graph.keys import checked
@@ -103,6 +113,67 @@ def test_rows_come_back_sorted_whatever_the_order_of_insertion(store, views):
             rows.append((graph.candidates(), graph.changes(["authelia"], 0, 2**40)))
     assert rows[0] == rows[1]
     assert [row.key for row in rows[0][0]] == sorted(row.key for row in rows[0][0])
+
+
+KEYS = st.sampled_from([*"abcdefgh", "absent"])
+SOME = 1700000000
+
+
+@st.composite
+def incidents(draw):
+    keys = draw(st.lists(KEYS.filter(lambda key: key != "absent"), max_size=8))
+    ratios = st.none() | st.integers(0, 1000).map(lambda n: Decimal(n).scaleb(-3))
+    rows = {
+        key: EngineTelemetryRow(criticality=draw(ratios), error_rate=draw(ratios))
+        for key in draw(st.sets(KEYS))
+    }
+    changes = st.builds(
+        EngineChange,
+        kind=st.sampled_from(["Deploy", "Change"]),
+        service=KEYS,
+        at=st.integers(SOME, SOME + 3),
+        ref=st.none() | st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=4),
+    )
+    return EngineIncident(
+        case="case-00000000",
+        window_seconds=1800,
+        alert=EngineAlert(name="a", service=draw(KEYS), fired_at=SOME),
+        topology=EngineTopology(
+            services=tuple(EngineService(key=key) for key in keys),
+            calls=tuple(draw(st.lists(st.tuples(KEYS, KEYS), max_size=12))),
+        ),
+        telemetry=EngineTelemetry(availability="full", services=rows),
+        changes=tuple(draw(st.lists(changes, max_size=5))),
+    )
+
+
+def reached(incident):
+    """What the symptom reaches in at most three calls, over the services that the topology lists."""
+    known = {service.key for service in incident.topology.services}
+    found = {incident.alert.service} & known
+    for _ in range(3):
+        found |= {b for a, b in incident.topology.calls if a in found and b in known}
+    return found
+
+
+@settings(max_examples=60)
+@given(incidents())
+def test_the_graph_is_the_document_whatever_is_missing_or_absent_from_the_topology(store, incident):
+    known = sorted({service.key for service in incident.topology.services})
+    with store.incident(graph_key("any", "LivePath"), incident) as graph:
+        candidates, changes = graph.candidates(), graph.changes(known, SOME, SOME + 2)
+    rows = incident.telemetry.services
+    blank = EngineTelemetryRow()
+    assert [row.key for row in candidates] == sorted(reached(incident))
+    assert {(row.key, row.criticality, row.error_rate) for row in candidates} == {
+        (key, rows.get(key, blank).criticality, rows.get(key, blank).error_rate) for key in reached(incident)
+    }
+    assert sorted((row.service, row.at, row.key, row.ref or "") for row in changes) == sorted(
+        (change.service, change.at, f"{change.kind}/{change.service}/{change.at}", change.ref or "")
+        for change in incident.changes
+        if change.service in known and change.at <= SOME + 2
+    )
+    assert store.keys() == []
 
 
 def test_text_of_others_does_not_become_part_of_a_query(store, views):

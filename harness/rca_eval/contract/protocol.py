@@ -121,9 +121,26 @@ class EngineChange(Change):
     actor: None = Field(default=None, exclude=True)
 
 
+class PastIncident(Model):
+    """An earlier incident whose cause a person confirmed. `services` are those with an error ratio of 0.5 or more."""
+
+    key: Name
+    resolved_at: Annotated[Int, Field(ge=0)]
+    symptom: ServiceKey
+    alert: str
+    services: tuple[ServiceKey, ...] = ()
+    causes: Annotated[tuple[ServiceKey, ...], Field(min_length=1)]
+
+
+OnsetSource = Literal["alert", "detected"]
+
+
 class EngineIncident(Model):
-    """What an engine sees of an incident: a whitelist. No id, label, fault class or distractor mark has a
-    field here.
+    """What an engine sees of an incident: a whitelist. No id, label, fault class or distractor mark of this
+    incident has a field here.
+
+    `onsetSource` says where T comes from: `alert` (firedAt - forSeconds; the default) or `detected` (the engine finds
+    it in the series). `past` holds earlier incidents; only the reference engine gets it, see `job.past`.
     """
 
     protocol: One = 1
@@ -133,6 +150,8 @@ class EngineIncident(Model):
     topology: EngineTopology
     telemetry: EngineTelemetry
     changes: tuple[EngineChange, ...]
+    onset_source: OnsetSource | None = None
+    past: tuple[PastIncident, ...] | None = None
 
 
 def _score(value: Any) -> Any:

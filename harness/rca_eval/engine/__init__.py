@@ -15,6 +15,7 @@ from rca_eval.engine.components import (
 )
 from rca_eval.engine.investigation import Findings, Graph, Ranking, gather, rank
 from rca_eval.engine.pipeline import Conclusion, Pipeline
+from rca_eval.engine.recall import Memory, Query, Recalled, query_of, recall
 
 NAME = "rca-eval-reference"
 
@@ -32,8 +33,11 @@ __all__ = [
     "Conclusion",
     "Findings",
     "Graph",
+    "Memory",
     "Pipeline",
+    "Query",
     "Ranking",
+    "Recalled",
     "Table",
     "active_keys",
     "answer",
@@ -41,5 +45,7 @@ __all__ = [
     "is_active",
     "parse_blend",
     "parse_without",
+    "query_of",
     "rank",
+    "recall",
 ]

@@ -7,18 +7,21 @@ from rca_eval.engine.blend import Blend
 from rca_eval.engine.components import KEYS, active_keys
 from rca_eval.engine.investigation import Graph, Ranking, gather
 from rca_eval.engine.pipeline import Pipeline
+from rca_eval.engine.recall import Memory
 
 MAX_ID, MAX_IDS = 253, 200
 
 
-def answer(run: Run, incident: EngineIncident, graph: Graph, blend: Blend) -> Prediction:
+def answer(
+    run: Run, incident: EngineIncident, graph: Graph, blend: Blend, memory: Memory | None = None
+) -> Prediction:
     """The prediction of a run; its `seconds` are 0 until the caller, who has a clock, puts them in.
 
     `wouldBe` holds, for each component in Shadow under the run's modes, the ranking with this component Active
     and all others as they are. It governs nothing: with everything in Shadow the answer's other bytes are those
-    of an engine that has none of the components.
+    of an engine that has none of the components. Without a `memory` nothing is recalled.
     """
-    pipeline = Pipeline(incident, gather(incident, graph), blend)
+    pipeline = Pipeline(incident, gather(incident, graph, memory), blend)
     active = active_keys(run.modes)
     governing = pipeline.conclude(active)
     would_be = {key: pipeline.conclude(active | {key}).keys for key in KEYS if key not in active}

@@ -19,6 +19,7 @@ from typing import Protocol
 from rca_eval.contract import EngineIncident
 from rca_eval.engine.baro import BaroSignal, baro_signal
 from rca_eval.engine.blend import Blend, Table
+from rca_eval.engine.recall import Memory, history, query_of, recall
 
 
 class CandidateRow(Protocol):
@@ -86,8 +87,8 @@ def change_window(onset: int, window_seconds: int) -> tuple[int, int]:
     return onset - window_seconds, onset
 
 
-def gather(incident: EngineIncident, graph: Graph) -> Findings:
-    """Ask the graph for candidates and changes, and the series for the BARO signal."""
+def gather(incident: EngineIncident, graph: Graph, memory: Memory | None = None) -> Findings:
+    """Ask the graph for candidates and changes, the series for the BARO signal, and a memory for what it recalls."""
     onset = incident.alert.onset
     candidates = graph.candidates()
     keys = [row.key for row in candidates]
@@ -96,7 +97,13 @@ def gather(incident: EngineIncident, graph: Graph) -> Findings:
         changes.setdefault(row.service, []).append(row.ref or row.key)
     telemetry = incident.telemetry.services
     series = {key: telemetry[key].series if key in telemetry else () for key in keys}
-    return Findings(candidates, changes, baro_signal(series, onset, incident.window_seconds), onset)
+    return Findings(
+        candidates,
+        changes,
+        baro_signal(series, onset, incident.window_seconds),
+        onset,
+        history(recall(query_of(incident, onset), memory)) if memory is not None else {},
+    )
 
 
 def term_values(findings: Findings) -> list[tuple[str, dict[str, Fraction]]]:

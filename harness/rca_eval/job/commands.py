@@ -90,6 +90,7 @@ def prepare_command(env: Environment) -> dict[str, object]:
             revision=job.revision,
             repeats=job.repeats,
             folder=folder,
+            memory=job.truth if _remembers(env) else None,
         )
     except OSError as error:
         raise ContractError(
@@ -177,6 +178,18 @@ def _needed(env: Environment, name: str) -> str:
             Reason.ENVIRONMENT_INVALID, f"the environment variable {name} is not set; the Job must set it."
         )
     return value
+
+
+def _remembers(env: Environment) -> bool:
+    value = env.get("RCA_EVAL_MEMORY", "")
+    if value in ("", "Off"):
+        return False
+    if value == "Prequential":
+        return True
+    raise ContractError(
+        Reason.ENVIRONMENT_INVALID,
+        f"RCA_EVAL_MEMORY is {shown(value)}; it must be Prequential or Off.",
+    )
 
 
 def _repeats(text: str) -> int:

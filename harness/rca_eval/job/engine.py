@@ -2,8 +2,10 @@
 warm-up.
 """
 
+import contextlib
 import os
 import time
+from collections.abc import Iterator
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,7 +25,7 @@ from rca_eval.contract import (
 )
 from rca_eval.contract.model import MIB
 from rca_eval.engine import NAME, Blend, answer
-from rca_eval.graph import GraphStore, graph_key, open_store
+from rca_eval.graph import GraphStore, IncidentMemory, graph_key, memory_key, open_store
 from rca_eval.job.files import read_bytes
 
 
@@ -77,11 +79,32 @@ def _answers(
 
 
 def _answer(run: Run, incident: EngineIncident, store: GraphStore, blend: Blend, name: str) -> Prediction:
-    with store.incident(graph_key(name, run.arm), incident) as graph:
+    with (
+        store.incident(graph_key(name, run.arm), incident) as graph,
+        past_memory(store, name, incident) as memory,
+    ):
         began = time.perf_counter_ns()
-        found = answer(run, incident, graph, blend)
+        found = answer(run, incident, graph, blend, memory)
         elapsed = time.perf_counter_ns() - began
     return found.model_copy(update={"seconds": Decimal(elapsed).scaleb(-9)})
+
+
+@contextlib.contextmanager
+def past_memory(store: GraphStore, name: str, incident: EngineIncident) -> Iterator[IncidentMemory | None]:
+    """A clean memory with the past of this incident and nothing else in it; None if it has none. Dropped at the
+    end.
+    """
+    if not incident.past:
+        yield None
+        return
+    key = memory_key(name)
+    store.drop(key)
+    try:
+        memory = IncidentMemory(store, key)
+        memory.add(incident.past)
+        yield memory
+    finally:
+        store.drop(key)
 
 
 def _failed(run: Run, message: str) -> Prediction:

@@ -23,6 +23,7 @@ from rca_eval.contract import (
     case_id,
     dump_exact,
 )
+from rca_eval.job.past import past_of
 from rca_eval.job.project import planted_names, project
 
 
@@ -86,8 +87,13 @@ def prepare(
     revision: str,
     repeats: int,
     folder: Path,
+    memory: GroundTruth | None = None,
 ) -> int:
-    """Write `folder`/1 … `folder`/repeats; returns the number of runs in each."""
+    """Write `folder`/1 … `folder`/repeats; returns the number of runs in each.
+
+    With `memory`, incidents of LivePath carry their past, taken from these labels (`job.past`). For the reference
+    engine only: in the folder of any other they would be the answers to the rest.
+    """
     # In the order of the opaque names: in the file's, shuffles could be undone and the times of files be compared.
     work = sorted(cases(truth, dataset_sha256), key=lambda case: case.case)
     unique = [variant for variant, same in distinct(variants) if same is None]
@@ -110,10 +116,18 @@ def prepare(
         for case in work:
             path = target / case.arm / f"{case.case}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_document(_shuffled(case.view, repeat)), encoding="utf-8")
+            view = with_past(case, memory, dataset_sha256) if memory else case.view
+            path.write_text(_document(_shuffled(view, repeat)), encoding="utf-8")
         manifest = Manifest(revision=revision, runs=tuple(runs))
         (target / "manifest.json").write_text(dump_exact(manifest.plain()) + "\n", encoding="utf-8")
     return len(unique) * len(work)
+
+
+def with_past(case: Case, truth: GroundTruth, dataset_sha256: str) -> EngineIncident:
+    """The view of a case with what a memory may know of these labels; ScorerOnly never has any."""
+    if case.arm != "LivePath":
+        return case.view
+    return case.view.model_copy(update={"past": past_of(case.incident, truth, dataset_sha256) or None})
 
 
 def _document(view: EngineIncident) -> str:
@@ -127,7 +141,10 @@ def _shuffled(view: EngineIncident, repeat: int) -> EngineIncident:
     services, calls, changes = (
         sorted(rows, key=str) for rows in (topology.services, topology.calls, view.changes)
     )
-    for rows in (services, calls, changes):
+    past = list(view.past or ())  # sorted by opaque key
+    for rows in (services, calls, changes, past):
         shuffle(rows)
     topology = topology.model_copy(update={"services": tuple(services), "calls": tuple(calls)})
-    return view.model_copy(update={"topology": topology, "changes": tuple(changes)})
+    return view.model_copy(
+        update={"topology": topology, "changes": tuple(changes), "past": tuple(past) or None}
+    )

@@ -62,6 +62,7 @@ def _live(incident: Incident, case: str, window: int) -> EngineIncident | None:
             EngineChange(kind=change.kind, service=change.service, at=change.at, ref=change.ref)
             for change in incident.changes
         ),
+        onset_source="detected" if incident.onset_source == "detected" else None,
     )
 
 

@@ -65,11 +65,22 @@ class Plan:
 def replay(plan: Plan, on_step: Callable[[str], None] = lambda _: None) -> Scorecard:
     """The scorecard of a plan. `on_step` hears what is being done. Raises `ContractError`."""
     truth = _dataset(plan, on_step)
+    # One incident alone must be answered as among all of them, so its past does not depend on `only`.
+    whole = parse_ground_truth(plan.dataset, source=plan.source)
+    memory = whole if tuple(plan.engine) == REFERENCE_ENGINE else None
     digest = sha256(plan.dataset)
     with tempfile.TemporaryDirectory(prefix="rca-eval-") as folder:
         incidents = Path(folder, "incidents")
         on_step(f"preparing {len(truth.incidents)} incidents without their labels")
-        prepare(truth, digest, plan.variants, revision=plan.revision, repeats=plan.repeats, folder=incidents)
+        prepare(
+            truth,
+            digest,
+            plan.variants,
+            revision=plan.revision,
+            repeats=plan.repeats,
+            folder=incidents,
+            memory=memory,
+        )
         answers = []
         for repeat in range(1, plan.repeats + 1):
             on_step(f"engine, repeat {repeat} of {plan.repeats}")

@@ -100,8 +100,8 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
             "fsGroup": USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "initContainers": [_own(PREPARE, inputs), *(_eval(template, inputs, n) for n in repeats)],
-        "containers": [_own(SCORECARD, inputs)],
+        "initContainers": [_own(PREPARE, inputs, template), *(_eval(template, inputs, n) for n in repeats)],
+        "containers": [_own(SCORECARD, inputs, template)],
         "volumes": [
             {
                 "name": "dataset",
@@ -125,7 +125,7 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
     return pod
 
 
-def _own(step: str, inputs: JobInputs) -> dict[str, Any]:
+def _own(step: str, inputs: JobInputs, template: JobTemplate) -> dict[str, Any]:
     """`prepare` and `scorecard`: our image, the labels, and a read-only root."""
     repeats = range(1, REPEATS + 1)
     if step == PREPARE:
@@ -135,6 +135,8 @@ def _own(step: str, inputs: JobInputs) -> dict[str, Any]:
     else:
         folders = [{"name": f"output-{n}", "mountPath": f"{_OUTPUT}/{n}", "readOnly": True} for n in repeats]
     variants = [{"name": variant.name, "modes": dict(variant.modes)} for variant in inputs.variants]
+    # The memory's rows are labels of other incidents: for our own engine only, never for an image of somebody else.
+    memory = {"RCA_EVAL_MEMORY": "Prequential"} if step == PREPARE and _runs_our_engine(template) else {}
     return {
         "name": step,
         "image": inputs.harness_image,
@@ -148,6 +150,7 @@ def _own(step: str, inputs: JobInputs) -> dict[str, Any]:
             RCA_EVAL_REPEATS=str(REPEATS),
             RCA_EVAL_REVISION=inputs.revision,
             RCA_EVAL_VARIANTS=json.dumps(variants, separators=(",", ":")),
+            **memory,
             HOME="/tmp",  # noqa: S108 - a path in the container, an emptyDir of this Pod
         ),
         "volumeMounts": [
@@ -191,7 +194,7 @@ def _eval(template: JobTemplate, inputs: JobInputs, repeat: int) -> dict[str, An
     if template.command:
         container["command"] = list(template.command)
     elif not template.image:
-        container["command"] = ["rca-eval", "job", "engine"]
+        container["command"] = list(_ENGINE)
     if template.args:
         container["args"] = list(template.args)
     resources = template.resources.to_dict() if template.resources else {}
@@ -202,6 +205,13 @@ def _eval(template: JobTemplate, inputs: JobInputs, repeat: int) -> dict[str, An
     return container
 
 
+def _runs_our_engine(template: JobTemplate) -> bool:
+    """Our image, and nothing that runs in it before the reference engine does."""
+    command = tuple(template.command or _ENGINE)
+    return not template.image and command[: len(_ENGINE)] == _ENGINE
+
+
+_ENGINE = ("rca-eval", "job", "engine")
 _CONFINED: Mapping[str, Any] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 

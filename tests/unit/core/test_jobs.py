@@ -244,3 +244,22 @@ def test_the_dataset_is_the_key_that_the_suite_names() -> None:
         "name": "incidents",
         "items": [{"key": "mine.json", "path": "ground-truth.json"}],
     }
+
+
+@pytest.mark.parametrize(
+    ("template", "remembers"),
+    [
+        ({}, True),
+        ({"args": ["--without-term", "chg"]}, True),
+        ({"command": ["rca-eval", "job", "engine", "--without-term", "chg"]}, True),
+        ({"command": ["sh", "-c", "cp -r $RCA_EVAL_INCIDENTS /tmp; rca-eval job engine"]}, False),
+        ({"image": "registry.example/engine:1"}, False),
+        ({"image": "registry.example/engine:1", "command": ["rca-eval", "job", "engine"]}, False),
+    ],
+)
+def test_only_our_own_engine_gets_the_labels_of_past_incidents(
+    template: dict[str, Any], remembers: bool
+) -> None:
+    found = {name: environment(c).get("RCA_EVAL_MEMORY") for name, c in containers(build(template)).items()}
+    assert found.pop("prepare") == ("Prequential" if remembers else None)
+    assert set(found.values()) == {None}

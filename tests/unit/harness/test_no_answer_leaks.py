@@ -1,15 +1,18 @@
 """What a dishonest engine could read out of its folder beside the incident itself: each way must lead nowhere.
 
-Aspects: the sentinel arm beside the honest one, the order of rows and files, the times of samples.
+Aspects: the sentinel arm beside the honest one, the order of rows and files, the times of samples, the memory of past
+incidents, which holds the answers to all but the one that is asked.
 """
 
 import random
+import shlex
 
 import pytest
 
-from rca_eval.contract import Variant, parse_ground_truth, parse_incident, sha256
+from rca_eval.contract import ContractError, Variant, parse_ground_truth, parse_incident, sha256
 from rca_eval.data import PROFILES, ground_truth_bytes
 from rca_eval.job.prepare import cases, prepare
+from rca_eval.replay import REFERENCE_ENGINE, Plan, replay, variants
 
 VARIANTS = (Variant(name="AllShadow", modes={"K": "Shadow"}), Variant(name="With", modes={"K": "Active"}))
 
@@ -73,3 +76,25 @@ def test_when_a_series_was_sampled_says_nothing_about_its_service(prepared):
         rows = case.view.telemetry.services.values()
         times = {tuple(at for at, _ in series.samples) for row in rows for series in row.series}
         assert len(times) <= 1
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("disguised", [False, True])
+def test_the_folder_of_a_foreign_engine_never_holds_a_past(profile, disguised, tmp_path):
+    """Also if it calls the reference engine in the end: what runs before that has read the folder."""
+    copy = f"cp -r $RCA_EVAL_INCIDENTS {tmp_path}/seen"
+    command = f"{copy}; exec {shlex.join(REFERENCE_ENGINE)}" if disguised else copy
+    plan = Plan(
+        dataset=ground_truth_bytes(profile),
+        variants=variants("RcaMemory.Mode", {}),
+        engine=("sh", "-c", command),
+        repeats=1,
+    )
+    if disguised:
+        replay(plan)
+    else:
+        with pytest.raises(ContractError):
+            replay(plan)
+    files = sorted(tmp_path.glob("seen/*/case-*.json"))
+    assert len(files) == 18
+    assert not [path for path in files if "past" in path.read_text()]

@@ -41,17 +41,19 @@ def mcnemar_exact(lost: int, won: int, *, sides: Sides = 2) -> Fraction | None:
 
 
 def mcnemar_mid_p(lost: int, won: int, *, sides: Sides = 2) -> Fraction | None:
-    """The mid-p form: of what was observed only half the probability counts, which undoes most of the exact test's caution.
+    """The mid-p form: of what is as extreme as the observed only half the probability counts, which undoes most of the
+    exact test's caution.
 
-    One-sided P(X > lost) + P(X = lost)/2; two-sided twice that of the larger count, 1 when both are equal.
-    Source: Fagerland, Lydersen and Laake 2013. None without a discordant pair.
+    One-sided P(X > lost) + P(X = lost)/2; two-sided twice that of the larger count, and 1 - P(X = lost)/2 when
+    both are equal. Source: Fagerland, Lydersen and Laake 2013. None without a discordant pair.
     """
     pairs = lost + won
     if pairs == 0:
         return None
+    if sides == 2 and lost == won:
+        return 1 - Fraction(comb(pairs, lost), 2 ** (pairs + 1))
     reached = lost if sides == 1 else max(lost, won)
-    half = Fraction(2 * _upper_tail(pairs, reached) - comb(pairs, reached), 2 ** (pairs + 1))
-    return half if sides == 1 else 2 * half  # at most 1: the larger count is in the upper half
+    return Fraction(sides * (2 * _upper_tail(pairs, reached) - comb(pairs, reached)), 2 ** (pairs + 1))
 
 
 def wilson(hits: int, incidents: int) -> tuple[Fraction, Fraction] | None:

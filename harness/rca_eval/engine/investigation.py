@@ -19,6 +19,7 @@ from typing import Protocol
 from rca_eval.contract import EngineIncident
 from rca_eval.engine.baro import BaroSignal, baro_signal
 from rca_eval.engine.blend import Blend, Table
+from rca_eval.engine.onset import detected_onset
 from rca_eval.engine.recall import Memory, history, query_of, recall
 
 
@@ -87,9 +88,15 @@ def change_window(onset: int, window_seconds: int) -> tuple[int, int]:
     return onset - window_seconds, onset
 
 
+def onset_of(incident: EngineIncident) -> int:
+    """T in Unix seconds. Where a detected onset is asked for and none is found, the alert's is all there is."""
+    found = detected_onset(incident) if incident.onset_source == "detected" else None
+    return incident.alert.onset if found is None else found
+
+
 def gather(incident: EngineIncident, graph: Graph, memory: Memory | None = None) -> Findings:
     """Ask the graph for candidates and changes, the series for the BARO signal, and a memory for what it recalls."""
-    onset = incident.alert.onset
+    onset = onset_of(incident)
     candidates = graph.candidates()
     keys = [row.key for row in candidates]
     changes: dict[str, list[str]] = {}

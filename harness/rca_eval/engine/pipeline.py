@@ -13,8 +13,9 @@ from fractions import Fraction
 from rca_eval.contract import EngineIncident
 from rca_eval.engine.blend import Blend
 from rca_eval.engine.cap import capped
-from rca_eval.engine.components import EVIDENCE_CAP, LIVE_ACTIVATION, MEMORY
+from rca_eval.engine.components import EVIDENCE_CAP, HYPOTHESES, LIVE_ACTIVATION, MEMORY
 from rca_eval.engine.evidence import Evidence
+from rca_eval.engine.hypotheses import Hypotheses, investigate
 from rca_eval.engine.investigation import (
     Findings,
     Ranking,
@@ -25,7 +26,7 @@ from rca_eval.engine.investigation import (
     term_values,
     weighted,
 )
-from rca_eval.engine.order import lifted
+from rca_eval.engine.order import lifted, lowered
 from rca_eval.engine.verification import Verification, verify
 
 ScoreKey = tuple[bool, bool, bool]
@@ -38,6 +39,7 @@ class Conclusion:
 
     ranking: Ranking
     verification: Verification | None = None
+    hypotheses: Hypotheses | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -46,7 +48,8 @@ class Conclusion:
 
     @property
     def decision(self) -> str | None:
-        return self.verification.sentence if self.verification else None
+        said = [one.sentence for one in (self.verification, self.hypotheses) if one is not None]
+        return "; ".join(said) or None
 
 
 class Pipeline:
@@ -61,8 +64,13 @@ class Pipeline:
 
     def conclude(self, active: AbstractSet[str]) -> Conclusion:
         """The answer when exactly these components govern."""
-        memory, cap = MEMORY in active, EVIDENCE_CAP in active
-        if LIVE_ACTIVATION not in active:
+        found = self._verified(
+            live=LIVE_ACTIVATION in active, memory=MEMORY in active, cap=EVIDENCE_CAP in active
+        )
+        return self._tested(found) if HYPOTHESES in active else found
+
+    def _verified(self, *, live: bool, memory: bool, cap: bool) -> Conclusion:
+        if not live:
             return Conclusion(self._ranked((False, memory, cap)))
         ranking = self._ranked((True, memory, cap))
         verification = verify([one.key for one in ranking.candidates], self._evidence)
@@ -72,6 +80,17 @@ class Pipeline:
         ranked = lifted(ranking.candidates, verification.service)
         ids = dict.fromkeys((*change_evidence(self._findings, ranking.table, ranked), *verification.evidence))
         return Conclusion(replace(ranking, candidates=ranked, evidence=tuple(ids)), verification)
+
+    def _tested(self, found: Conclusion) -> Conclusion:
+        hypotheses = investigate(found.keys, self._evidence)
+        ranking = found.ranking
+        if hypotheses.refuted:
+            ranked = lowered(ranking.candidates, hypotheses.refuted)
+            evidence = ranking.evidence
+            if ranked[0].key != ranking.candidates[0].key:
+                evidence = change_evidence(self._findings, ranking.table, ranked)
+            ranking = replace(ranking, candidates=ranked, evidence=evidence)
+        return replace(found, ranking=ranking, hypotheses=hypotheses)
 
     def _ranked(self, key: ScoreKey) -> Ranking:
         found = self._scores.get(key)

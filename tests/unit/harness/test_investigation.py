@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rca_eval.contract import ContractError, Run, nine, parse_ground_truth
+from rca_eval.contract.protocol import EngineSeries
 from rca_eval.engine import LIVE_ACTIVATION, Blend, answer, gather, is_active, parse_blend, rank
 from rca_eval.engine.baro import BaroSignal
 from rca_eval.engine.blend import BARO, BARO_NO_CHANGE, FLOOR, ONSET
@@ -77,6 +78,35 @@ def test_a_change_counts_from_one_window_before_the_onset_up_to_the_onset_itself
 def test_the_onset_is_the_firing_time_minus_the_duration_of_the_alert(investigate):
     # 30 s after T but before the alert fired: would count if T were the firing time
     assert investigate(incident(changes=[("Deploy", "db", 30)])).changes == {}
+
+
+def test_a_detected_onset_moves_the_window_of_changes_and_without_one_the_alerts_counts(investigate):
+    """The series step up ten minutes before T; a deploy two minutes later did not cause that."""
+    early = incident(changes=[("Deploy", "db", -480)])
+    samples = tuple((ONSET_AT - 1800 + 60 * n, Decimal(9 if n >= 20 else n % 2)) for n in range(41))
+    services = {
+        key: row.model_copy(update={"series": (EngineSeries(metric="m", samples=samples),)})
+        for key, row in early.telemetry.services.items()
+    }
+    stepped = early.model_copy(
+        update={"telemetry": early.telemetry.model_copy(update={"services": services})}
+    )
+    found = {
+        (source, bool(view.telemetry.services["db"].series)): investigate(
+            view.model_copy(update={"onset_source": source})
+        )
+        for source in (None, "alert", "detected")
+        for view in (early, stepped)
+    }
+    assert {key: one.onset - ONSET_AT for key, one in found.items()} == {
+        (None, False): 0,
+        ("alert", False): 0,
+        ("detected", False): 0,
+        (None, True): 0,
+        ("alert", True): 0,
+        ("detected", True): -600,
+    }
+    assert [key for key, one in found.items() if not one.changes] == [("detected", True)]
 
 
 def test_one_change_gives_every_candidate_the_table_with_the_change_term(investigate):

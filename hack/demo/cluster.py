@@ -158,7 +158,12 @@ def explain(cluster: Cluster) -> str:
         "kubectl describe rcac": ("describe", "rcacomponents"),
         "kubectl get er": ("get", "evalruns", "--output=wide"),
         "events": ("get", "events", "--sort-by=.lastTimestamp"),
-        "the operator's log": ("logs", f"deployment/{RELEASE}", "--tail=40"),
+        "the operators' logs": (
+            "logs",
+            f"--selector=app.kubernetes.io/instance={RELEASE}",
+            "--prefix",
+            "--tail=40",
+        ),
     }
     parts = []
     for title, arguments in looks.items():

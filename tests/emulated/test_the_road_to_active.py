@@ -35,7 +35,7 @@ async def test_a_good_component_goes_from_shadow_to_active_by_one_changed_key(la
     status = await lab.phase("Active")
     assert lab.get("configmaps", "modes")["data"] == {KEY: "Active", "Unrelated.Mode": "Active"}
     assert len(lab.key_writes()) == 1
-    assert lab.key_writes()[0].query == {"fieldManager": "rca-rollout"}
+    assert lab.key_writes()[0].query == {"fieldManager": "rca-rollout", "timeout": "10.000s"}
     assert (status["mode"], status["evaluation"]["accuracy"], status["evaluation"]["delta"]) == (
         "Active",
         "1.000",

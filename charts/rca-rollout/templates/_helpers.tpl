@@ -49,6 +49,35 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{- /* The Lease of what is watched, the same for every release that watches it: as runtime/leader.py names it. */ -}}
+{{- define "rca-rollout.leaseName" -}}
+{{- $watched := default (list .Release.Namespace) .Values.watch.namespaces | uniq | sortAlpha -}}
+{{- if .Values.watch.clusterWide -}}
+rca-rollout-cluster
+{{- else if eq (len $watched) 1 -}}
+rca-rollout
+{{- else -}}
+rca-rollout-{{ $watched | join "," | sha256sum | trunc 8 }}
+{{- end }}
+{{- end }}
+
+{{- define "rca-rollout.leaseNamespace" -}}
+{{- $watched := default (list .Release.Namespace) .Values.watch.namespaces | sortAlpha -}}
+{{- $first := ternary .Release.Namespace (first $watched) .Values.watch.clusterWide -}}
+{{ default $first .Values.leaderElection.namespace }}
+{{- end }}
+
+{{- /* One Lease by its name; that it may be made cannot be granted by name. */ -}}
+{{- define "rca-rollout.leaseRules" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: ['{{ include "rca-rollout.leaseName" . }}']
+  verbs: [get, update]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+{{- end }}
+
 {{- /* What the operator does, and nothing it does not: tests/unit/tooling/test_chart.py holds this against the code. */ -}}
 {{- define "rca-rollout.rules" -}}
 - apiGroups: [rca.bluerobin.io]

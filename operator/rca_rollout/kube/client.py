@@ -6,8 +6,9 @@ that a newer server knows. Its transport (TLS, kubeconfig, token refresh, connec
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -21,6 +22,8 @@ from rca_rollout.kube.resources import PODS, Resource
 FIELD_MANAGER = "rca-rollout"
 # Seconds. Well below the life of an intent, so that no write can arrive after its intent is void.
 REQUEST_TIMEOUT = 10.0
+# Seconds that a write may take, if it is sent now. Raises `NotLeaderError` where none may be sent.
+type Guard = Callable[[], float]
 
 _METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
@@ -41,9 +44,17 @@ async def configuration(context: str | None = None) -> Configuration:
 
 
 class Kube:
-    """Requests as our field manager. Every method raises a `KubeError` when the server does not agree."""
+    """Requests as our field manager. Every method raises a `KubeError` when the server does not agree.
 
-    def __init__(self, loaded: Configuration) -> None:
+    With a `guard`, no write is sent that it does not let through, and none goes on for longer than it says. It is asked
+    twice: before the request is begun, and when a connection has been found for it, right before its first byte.
+    """
+
+    def __init__(self, loaded: Configuration, guard: Guard | None = None) -> None:
+        self._guard = guard
+        if guard:
+            loaded = copy.copy(loaded)
+            loaded.trace_configs = [*(loaded.trace_configs or ()), _asking(guard)]
         self._api = ApiClient(loaded)
         self.requests = 0
 
@@ -67,11 +78,11 @@ class Kube:
         raw = await self._request("GET", resource.path(namespace), query=query, accept=_METADATA_ONLY)
         return {str(item["metadata"]["uid"]) for item in json.loads(raw).get("items") or []}
 
-    async def create(self, resource: Resource, namespace: str, body: Body) -> Body:
+    async def create(self, resource: Resource, namespace: str, body: Body, *, dry_run: bool = False) -> Body:
         return await self._json(
             "POST",
             resource.path(namespace),
-            query={"fieldManager": FIELD_MANAGER},
+            query={"fieldManager": FIELD_MANAGER, **({"dryRun": "All"} if dry_run else {})},
             body=body,
             content="application/json",
         )
@@ -82,6 +93,18 @@ class Kube:
             "PUT",
             resource.path(namespace, name, "status"),
             query={"fieldManager": FIELD_MANAGER},
+            body=body,
+            content="application/json",
+        )
+
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: Body, *, dry_run: bool = False
+    ) -> Body:
+        """Replaces exactly the version that `body.metadata.resourceVersion` names, else `ConflictError`."""
+        return await self._json(
+            "PUT",
+            resource.path(namespace, name),
+            query={"fieldManager": FIELD_MANAGER, **({"dryRun": "All"} if dry_run else {})},
             body=body,
             content="application/json",
         )
@@ -148,13 +171,17 @@ class Kube:
             auth_settings=["BearerToken"],
         )
         _, url, headers, payload, post = serialized
+        limit = REQUEST_TIMEOUT
+        if method != "GET":
+            if self._guard:
+                limit = min(limit, self._guard())
+            # The server ends it then, too: a request that we have given up must not be carried out later.
+            query = {**(query or {}), "timeout": f"{limit:.3f}s"}
         if query:
             url += "?" + urlencode(query)
         self.requests += 1
         try:
-            answer = await self._api.call_api(
-                method, url, headers, payload, post, _request_timeout=REQUEST_TIMEOUT
-            )
+            answer = await self._api.call_api(method, url, headers, payload, post, _request_timeout=limit)
             raw: bytes = await answer.read()  # type: ignore[no-untyped-call]  # the client has no annotations here
         except (TimeoutError, aiohttp.ClientError, OSError) as problem:
             raise TransientError(
@@ -170,6 +197,19 @@ class Kube:
                 retry_after=_seconds(answer.headers.get("Retry-After")),
             )
         return raw
+
+
+def _asking(guard: Guard) -> aiohttp.TraceConfig:
+    """Between the beginning of a request and its first byte lie the wait for a connection and the handshakes: enough
+    for a process to be stopped, and to go on a minute later."""
+
+    async def before_the_first_byte(_: Any, __: Any, sending: aiohttp.TraceRequestHeadersSentParams) -> None:
+        if sending.method != "GET":
+            guard()
+
+    config = aiohttp.TraceConfig()
+    config.on_request_headers_sent.append(before_the_first_byte)
+    return config
 
 
 def _seconds(header: str | None) -> float:

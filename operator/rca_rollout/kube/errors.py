@@ -40,6 +40,10 @@ class TransientError(KubeError):
         self.retry_after = retry_after
 
 
+class NotLeaderError(KubeError):
+    """This process may not write: it does not lead, or not for certain any more. Nothing was sent."""
+
+
 def server_message(body: bytes) -> tuple[str, str]:
     """The `message` and `reason` of a Status object; the first bytes of the body when it is none."""
     try:

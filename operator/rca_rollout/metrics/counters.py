@@ -47,6 +47,12 @@ class Counters:
         )
         self.queue_depth = Gauge("rca_queue_depth", "Keys that are due and not in work.", registry=registry)
         self.working = Gauge("rca_queue_working", "Keys in work.", registry=registry)
+        self.leader = Gauge(
+            "rca_leader", "1 while this process leads, 0 while it stands by.", registry=registry
+        )
+        self.lease_errors = Counter(
+            "rca_lease_errors", "Requests about the Lease that failed.", registry=registry
+        )
         for kind in ("RcaComponent", "EvalRun", "EvalSuite"):
             self.errors.labels(kind)
             self.reconciles.labels(kind)

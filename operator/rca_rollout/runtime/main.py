@@ -1,4 +1,7 @@
-"""The process: settings, kopf in one task, workers in another; when one of them ends, all end."""
+"""The process: settings, the Lease, kopf and the workers, in a task each; when one of them ends, all end.
+
+Every process watches, and so knows all when it comes to lead; only the one that holds the Lease works and writes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -16,14 +19,16 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from rca_rollout import __version__
+from rca_rollout.core.election import Pace
 from rca_rollout.kube.client import Kube, configuration
 from rca_rollout.metrics.collector import ComponentCollector
 from rca_rollout.metrics.counters import Counters
 from rca_rollout.metrics.server import serve_metrics
 from rca_rollout.runtime import logs
-from rca_rollout.runtime.cache import Cache
+from rca_rollout.runtime.cache import Body, Cache
 from rca_rollout.runtime.components import ComponentReconciler
 from rca_rollout.runtime.handlers import register
+from rca_rollout.runtime.leader import Elector, LeaseError, LeasePlace, identity, steady
 from rca_rollout.runtime.login import connection_info
 from rca_rollout.runtime.preflight import MissingKindsError, check_kinds
 from rca_rollout.runtime.queue import WorkQueue
@@ -41,7 +46,8 @@ _IDENTITY: Any = "rca-rollout"
 
 
 def main() -> int:
-    """The console script `rca-rollout`. Exit status 0 after SIGTERM, 1 after a failure, 2 for bad settings."""
+    """The console script `rca-rollout`. Exit status 0 after SIGTERM, 1 after a failure or when the leadership is lost,
+    2 for bad settings."""
     try:
         settings = from_environment()
     except SettingsError as error:
@@ -52,7 +58,7 @@ def main() -> int:
     log.info("rca-rollout %s watches %s", __version__, where)
     try:
         asyncio.run(serve(settings))
-    except MissingKindsError as error:
+    except (MissingKindsError, LeaseError) as error:
         log.error("stopped: %s", error)  # noqa: TRY400 - the sentence says it all
         return 1
     except Exception:
@@ -62,17 +68,28 @@ def main() -> int:
 
 
 async def serve(
-    settings: Settings, stop: asyncio.Event | None = None, *, clock: Callable[[], datetime] = utc_now
+    settings: Settings,
+    stop: asyncio.Event | None = None,
+    *,
+    clock: Callable[[], datetime] = utc_now,
+    steady: Callable[[], float] = steady,
+    pace: Pace | None = None,
 ) -> None:
-    """Runs until `stop` is set (without one: until SIGTERM or SIGINT), or until a part of it fails."""
+    """Runs until `stop` is set (without one: until SIGTERM or SIGINT), or until a part of it fails.
+
+    Raises `LeaseError` when the leadership is lost, or the Lease cannot be used.
+    """
     loop = asyncio.get_running_loop()
     if stop is None:
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-    kube = Kube(await configuration(settings.context))
     counters = Counters(CollectorRegistry())
-    cache, queue = Cache(), WorkQueue(loop.time)
+    lease = Kube(await configuration(settings.context))
+    place, me = LeasePlace.of(settings), identity(settings)
+    elector = Elector(lease, place, me, counters, wall=clock, steady=steady, pace=pace)
+    kube = Kube(await configuration(settings.context), elector.guard)
+    cache, queue = Cache(), WorkQueue(loop.time, started=False)
     world = World(kube=kube, cache=cache, settings=settings, counters=counters, clock=clock)
     workers = Workers(
         queue,
@@ -85,29 +102,61 @@ async def serve(
         clock,
         settings.workers,
     )
-    _fill(counters.registry, cache, clock)
+    # What the objects say is told by one process only: a sum over all of them must be right.
+    _fill(counters.registry, lambda: list(cache.components()) if elector.leads() else [], clock)
     registry = kopf.OperatorRegistry()
 
     async def connect() -> kopf.ConnectionInfo:
         return connection_info(await configuration(settings.context))
 
     register(registry, cache, queue, connect=connect, stuck=workers.oldest)
-    metrics = await serve_metrics(settings.metrics_port, counters.registry) if settings.metrics_port else None
+    watching, drained = asyncio.Event(), asyncio.Event()
+    metrics = (
+        await serve_metrics(settings.metrics_port, counters.registry, watching.is_set)
+        if settings.metrics_port
+        else None
+    )
     try:
         await check_kinds(kube, settings, stop)
+        await elector.check()
         async with asyncio.TaskGroup() as group:
-            # Workers first: when kopf ends, it cancels every task that began after it, a write under way included.
-            group.create_task(workers.run())
+            # These first: when kopf ends, it cancels every task that began after it, a write under way included.
+            group.create_task(elector.run(stop, drained, queue.start))
+            group.create_task(_work(workers, drained))
             group.create_task(resync_forever(world, queue, stop))
-            group.create_task(_watch(registry, settings, stop, queue))
+            group.create_task(_watch(registry, settings, stop, queue, watching))
+    except BaseExceptionGroup as failed:
+        told = next(_leaves(failed, LeaseError), None)
+        if told is None:
+            raise
+        raise told from None
     finally:
         await kube.close()
+        await lease.close()
         if metrics:
             await metrics.cleanup()
 
 
+def _leaves[E: Exception](group: BaseException, kind: type[E]) -> Iterator[E]:
+    if isinstance(group, kind):
+        yield group
+    elif isinstance(group, BaseExceptionGroup):
+        for each in group.exceptions:
+            yield from _leaves(each, kind)
+
+
+async def _work(workers: Workers, drained: asyncio.Event) -> None:
+    """The workers, until the queue is closed and the last of their writes has its answer."""
+    await workers.run()
+    drained.set()
+
+
 async def _watch(
-    registry: kopf.OperatorRegistry, settings: Settings, stop: asyncio.Event, queue: WorkQueue
+    registry: kopf.OperatorRegistry,
+    settings: Settings,
+    stop: asyncio.Event,
+    queue: WorkQueue,
+    watching: asyncio.Event,
 ) -> None:
     """kopf, until it is told to stop. What it raises (a refused watch, a lost login) ends the process."""
     liveness = f"http://0.0.0.0:{settings.health_port}/healthz" if settings.health_port else None
@@ -120,6 +169,7 @@ async def _watch(
             namespaces=settings.namespaces,
             liveness_endpoint=liveness,
             stop_flag=stop,
+            ready_flag=watching,
             identity=_IDENTITY,
         )
     finally:
@@ -129,10 +179,12 @@ async def _watch(
         raise RuntimeError("the watch ended by itself")
 
 
-def _fill(registry: CollectorRegistry, cache: Cache, clock: Callable[[], datetime]) -> None:
+def _fill(
+    registry: CollectorRegistry, components: Callable[[], list[Body]], clock: Callable[[], datetime]
+) -> None:
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
-    registry.register(ComponentCollector(lambda: list(cache.components()), clock))
+    registry.register(ComponentCollector(components, clock))
 
 
 if __name__ == "__main__":

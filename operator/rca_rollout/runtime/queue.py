@@ -47,8 +47,9 @@ class Backoff:
 class WorkQueue:
     """Keys that are due now, keys that are due later, and keys in work. For one event loop, not thread-safe."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], *, started: bool = True) -> None:
         self._clock = clock  # monotonic seconds
+        self._started = started
         self._ready: deque[Key] = deque()
         self._waiting: set[Key] = set()
         self._working: set[Key] = set()
@@ -109,7 +110,7 @@ class WorkQueue:
         """The next key that is due, now in work; None once the queue is closed."""
         while not self._closed:
             self._promote_due()
-            if self._ready:
+            if self._ready and self._started:
                 key = self._ready.popleft()
                 self._waiting.discard(key)
                 self._working.add(key)
@@ -128,6 +129,11 @@ class WorkQueue:
             self._again.discard(key)
             self.add(key)
 
+    def start(self) -> None:
+        """Lets keys be taken, where the queue was made to wait for it: until then it only collects them."""
+        self._started = True
+        self._changed.set()
+
     def close(self) -> None:
         """Lets every `take` return None; keys in work are not touched."""
         self._closed = True
@@ -141,7 +147,7 @@ class WorkQueue:
                 del self._later[key]
                 self.add(key)
         # A worker that was woken shares the wake-up with the others when more than one key is due.
-        if self._ready:
+        if self._ready and self._started:
             self._changed.set()
 
     def _until_next(self) -> float | None:

@@ -32,6 +32,10 @@ class Settings:
     max_retry_delay: timedelta
     context: str | None = None
     workers: int = 8
+    # Where the Lease is; empty: see `LeasePlace`. The Pod, as the Lease names it; empty outside of one.
+    lease_namespace: str = ""
+    pod_name: str = ""
+    pod_uid: str = ""
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -79,6 +83,9 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         log_format=log_format,
         max_retry_delay=delay,
         context=text("CONTEXT", "") or None,
+        lease_namespace=text("LEASE_NAMESPACE", ""),
+        pod_name=text("POD_NAME", ""),
+        pod_uid=text("POD_UID", ""),
     )
 
 

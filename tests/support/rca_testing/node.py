@@ -192,6 +192,8 @@ class Operator:
             "image.tag=dev",
             "harness.image.tag=dev",
             f"crds.enabled={str(crds).lower()}",
+            # These tests kill, freeze and measure *the* process; who takes over is the ring *cluster*'s business.
+            "replicas=1",
             *settings,
         ]
         flags = [flag for setting in chosen for flag in ("--set", setting)]

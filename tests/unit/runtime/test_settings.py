@@ -33,12 +33,16 @@ def test_every_setting_is_read() -> None:
             "RCA_ROLLOUT_METRICS_PORT": "0",
             "RCA_ROLLOUT_HEALTH_PORT": "9000",
             "RCA_ROLLOUT_CONTEXT": "kind-x",
+            "RCA_ROLLOUT_LEASE_NAMESPACE": "ops",
+            "RCA_ROLLOUT_POD_NAME": "rca-rollout-0",
+            "RCA_ROLLOUT_POD_UID": "6a1f",
         }
     )
     assert found.namespaces == ("shop", "web")
     assert (found.metrics_port, found.health_port, found.context) == (0, 9000, "kind-x")
     assert (found.pull_policy, found.log_level, found.log_format) == ("Never", "DEBUG", "plain")
     assert found.max_retry_delay == timedelta(seconds=90)
+    assert (found.lease_namespace, found.pod_name, found.pod_uid) == ("ops", "rca-rollout-0", "6a1f")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ VERBS = {
     "create": ("", "create"),
     "json_patch": ("", "patch"),
     "delete": ("", "delete"),
+    "replace": ("", "update"),
     "replace_status": ("/status", "update"),
     "write_status": ("/status", "update"),
 }
@@ -63,14 +64,18 @@ def used() -> set[Right]:
     return rights
 
 
-def granted() -> set[Right]:
+def rules(name: str) -> list[dict[str, list[str]]]:
     text = (CHART / "templates" / "_helpers.tpl").read_text(encoding="utf-8")
-    found = re.search(r'define "rca-rollout\.rules" -}}\n(.*?)\n{{- end }}', text, re.DOTALL)
+    found = re.search(rf'define "rca-rollout\.{name}" -}}}}\n(.*?)\n{{{{- end }}}}', text, re.DOTALL)
     assert found
-    rules: list[dict[str, list[str]]] = yaml.safe_load(found[1])
+    read: list[dict[str, list[str]]] = yaml.safe_load(found[1])
+    return read
+
+
+def granted() -> set[Right]:
     return {
         (group, resource, verb)
-        for rule in rules
+        for rule in [*rules("rules"), *rules("leaseRules")]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
@@ -89,6 +94,14 @@ def test_the_scan_sees_the_requests_that_matter() -> None:
 
 def test_the_role_is_what_the_operator_uses() -> None:
     assert granted() == used()
+
+
+def test_one_lease_may_be_used_and_others_only_made() -> None:
+    """A right to create cannot be limited by name."""
+    assert [(rule["verbs"], "resourceNames" in rule) for rule in rules("leaseRules")] == [
+        (["get", "update"], True),
+        (["create"], False),
+    ]
 
 
 def test_no_secrets_no_wildcards() -> None:

@@ -32,7 +32,8 @@ class Call:
 
     @property
     def writes(self) -> bool:
-        return self.verb in ("create", "replace", "patch", "delete")
+        """Something of users', that is: the operators' Lease goes on beside it."""
+        return self.verb in ("create", "replace", "patch", "delete") and self.plural != "leases"
 
     @property
     def path(self) -> str:
@@ -168,6 +169,8 @@ class ApiServer(kmock.KubernetesScaffold):
             ]
             return web.json_response({"metadata": {"resourceVersion": str(store.version)}, "items": items})
         assert where is not None
+        if call.query.get("dryRun"):
+            return web.json_response(call.body)
         if call.verb == "create":
             return web.json_response(store.create(call.plural, where, call.body), status=201)
         assert name is not None
@@ -177,6 +180,8 @@ class ApiServer(kmock.KubernetesScaffold):
             return web.json_response(store.get(call.plural, where, name))
         if call.verb == "replace" and call.subresource == "status":
             return web.json_response(store.replace_status(call.plural, where, name, call.body))
+        if call.verb == "replace" and call.plural == "leases":
+            return web.json_response(store.replace(call.plural, where, name, call.body))
         if call.verb == "patch" and call.raw.content_type == "application/json-patch+json":
             return web.json_response(store.json_patch(call.plural, where, name, call.body))
         if call.verb == "delete":
@@ -223,7 +228,8 @@ class ApiServer(kmock.KubernetesScaffold):
             queue.put_nowait(change)
         for listener in self.listeners:
             listener(change)
-        self.news.set()
+        if change.plural != "leases":  # that somebody still leads is no news
+            self.news.set()
 
 
 def refuse(status: int, reason: str, message: str, retry_after: int | None = None) -> Callable[[Call], None]:

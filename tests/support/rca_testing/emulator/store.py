@@ -20,9 +20,20 @@ type Place = tuple[str, str, str]
 """Plural, namespace, name."""
 
 CUSTOM = {"rcacomponents": "RcaComponent", "evalruns": "EvalRun", "evalsuites": "EvalSuite"}
-GROUPS = {**dict.fromkeys(CUSTOM, "rca.bluerobin.io"), "jobs": "batch"}
-KINDS = {**CUSTOM, "jobs": "Job", "pods": "Pod", "configmaps": "ConfigMap", "events": "Event"}
-VERSIONS = {**dict.fromkeys(CUSTOM, "rca.bluerobin.io/v1alpha1"), "jobs": "batch/v1"}
+GROUPS = {**dict.fromkeys(CUSTOM, "rca.bluerobin.io"), "jobs": "batch", "leases": "coordination.k8s.io"}
+KINDS = {
+    **CUSTOM,
+    "jobs": "Job",
+    "pods": "Pod",
+    "configmaps": "ConfigMap",
+    "events": "Event",
+    "leases": "Lease",
+}
+VERSIONS = {
+    **dict.fromkeys(CUSTOM, "rca.bluerobin.io/v1alpha1"),
+    "jobs": "batch/v1",
+    "leases": "coordination.k8s.io/v1",
+}
 _WITH_GENERATION = {*CUSTOM, "jobs"}
 
 
@@ -105,8 +116,19 @@ class Store:
             made = self._admitted(CUSTOM[plural], made)
         return self._put(plural, namespace, name, made)
 
+    def replace(self, plural: str, namespace: str, name: str, body: Body) -> Body:
+        """Exactly the version that the body names, or 409. For kinds without a status."""
+        old = self._as_named(plural, namespace, name, body)
+        kept = {key: old["metadata"][key] for key in ("uid", "creationTimestamp", "resourceVersion")}
+        return self._put(plural, namespace, name, {**body, "metadata": {**body["metadata"], **kept}})
+
     def replace_status(self, plural: str, namespace: str, name: str, body: Body) -> Body:
         """Exactly the version that the body names, or 409; everything but the status is ignored."""
+        old = self._as_named(plural, namespace, name, body)
+        new = {**old, "status": body.get("status") or {}}
+        return self._put(plural, namespace, name, self._admitted(CUSTOM[plural], new))
+
+    def _as_named(self, plural: str, namespace: str, name: str, body: Body) -> Body:
         old = self.get(plural, namespace, name)
         for field in ("resourceVersion", "uid"):
             wanted = body["metadata"].get(field)
@@ -115,8 +137,7 @@ class Store:
                 raise Refusal(
                     409, "Conflict", text + "please apply your changes to the latest version and try again"
                 )
-        new = {**old, "status": body.get("status") or {}}
-        return self._put(plural, namespace, name, self._admitted(CUSTOM[plural], new))
+        return old
 
     def json_patch(self, plural: str, namespace: str, name: str, operations: list[Body]) -> Body:
         old = self.get(plural, namespace, name)

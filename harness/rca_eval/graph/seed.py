@@ -11,7 +11,7 @@ Labels and series never enter the graph.
 
 It is one statement, for a graph that is empty: each further one would cost as much again as all of these rows. Edges find their
 ends by the place of a service in the list, so no index is needed. What is absent is not part of the text (an
-UNWIND of nothing would end the statement), which leaves eight texts in all; values are parameters, always.
+UNWIND of nothing would end the statement), which leaves sixteen texts in all; values are parameters, always.
 """
 
 from decimal import Decimal
@@ -26,7 +26,6 @@ SERVICES = (
     "UNWIND $services AS r CREATE (s:Service {key: r[0], kind: r[1], criticality: r[2], errorRate: r[3], "
     "errorRateBefore: r[4]}) WITH collect(s) AS s"
 )
-CALLS = "UNWIND $calls AS r WITH s, s[r[0]] AS a, s[r[1]] AS b CREATE (a)-[:CALLS]->(b) WITH DISTINCT s"
 KINDS = ("Deploy", "Change")
 CHANGES = {
     kind: f"UNWIND ${kind} AS r WITH s, r, s[r[0]] AS c "
@@ -34,11 +33,14 @@ CHANGES = {
     for kind in KINDS
 }
 INCIDENT = (
-    "WITH s[$symptom] AS c "
+    "WITH s, s[$symptom] AS c "
     "CREATE (:Incident {key: $key, onset: $onset, windowSeconds: $window})-[:RAISED_BY]->"
     "(:Alert {key: $key, name: $name, firedAt: $firedAt, forSeconds: $forSeconds, severity: $severity})"
-    "-[:FIRED_ON]->(c)"
+    "-[:FIRED_ON]->(c) WITH s"
 )
+# Last, because there are many: after them nothing has to be brought back to one row.
+CALLS = "UNWIND $calls AS r WITH s[r[0]] AS a, s[r[1]] AS b CREATE (a)-[:CALLS]->(b)"
+END = "RETURN 0"
 
 
 def statement(incident: EngineIncident) -> Statement:
@@ -63,36 +65,37 @@ def statement(incident: EngineIncident) -> Statement:
         )
         place.setdefault(service.key, position)
     values: dict[str, Any] = {"services": services}
-    values["calls"] = [[place[a], place[b]] for a, b in incident.topology.calls if a in place and b in place]
     for kind in KINDS:
         values[kind] = [
             [place[change.service], f"{kind}/{change.service}/{change.at}", change.at, change.ref]
             for change in incident.changes
             if change.kind == kind and change.service in place
         ]
-    present = tuple(name for name, listed in values.items() if listed)
     alert = incident.alert
-    if alert.service not in place:
-        return _text(present, alert=False), {name: values[name] for name in present}
-    return _text(present, alert=True), {
-        **{name: values[name] for name in present},
-        "symptom": place[alert.service],
-        "key": incident.case,
-        "onset": alert.onset,
-        "window": incident.window_seconds,
-        "name": alert.name,
-        "firedAt": alert.fired_at,
-        "forSeconds": alert.for_seconds,
-        "severity": alert.severity,
-    }
+    if alert.service in place:
+        values |= {
+            "symptom": place[alert.service],
+            "key": incident.case,
+            "onset": alert.onset,
+            "window": incident.window_seconds,
+            "name": alert.name,
+            "firedAt": alert.fired_at,
+            "forSeconds": alert.for_seconds,
+            "severity": alert.severity,
+        }
+    values["calls"] = [[place[a], place[b]] for a, b in incident.topology.calls if a in place and b in place]
+    return _text(tuple(part for part in PARTS if values.get(part, []) != [])), values
+
+
+PARTS = {"services": SERVICES, **CHANGES, "symptom": INCIDENT, "calls": CALLS}
 
 
 @cache
-def _text(present: tuple[str, ...], *, alert: bool) -> str:
+def _text(present: tuple[str, ...]) -> str:
     if "services" not in present:
-        return "RETURN 0"
-    parts = {"services": SERVICES, "calls": CALLS, **CHANGES}
-    return " ".join([*(parts[name] for name in present), INCIDENT if alert else "RETURN 0"])
+        return END
+    text = " ".join(PARTS[part] for part in present)
+    return text if "calls" in present else f"{text} {END}"
 
 
 def _double(value: Decimal | None) -> float | None:

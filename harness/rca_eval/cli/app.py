@@ -2,7 +2,7 @@
 
 import typer
 
-from rca_eval.cli import baseline, gate, job, lint, replay
+from rca_eval.cli import baseline, gate, job, kpis, lint, replay, serve
 
 app = typer.Typer(
     name="rca-eval",
@@ -15,5 +15,7 @@ app = typer.Typer(
 app.command("replay")(replay.command)
 app.command("gate")(gate.command)
 app.command("lint")(lint.command)
+app.command("serve")(serve.command)
+app.command("kpis")(kpis.command)
 app.add_typer(baseline.app, name="baseline", help="The committed reference of a dataset.")
 app.add_typer(job.app, name="job", help="The steps of an eval Job; everything comes from the environment.")

@@ -71,12 +71,12 @@ class Pipeline:
 
     def _verified(self, *, live: bool, memory: bool, cap: bool) -> Conclusion:
         if not live:
-            return Conclusion(self._ranked((False, memory, cap)))
-        ranking = self._ranked((True, memory, cap))
+            return Conclusion(self._ranked(False, memory, cap))
+        ranking = self._ranked(True, memory, cap)
         verification = verify([one.key for one in ranking.candidates], self._evidence)
         if verification.service is None:
             # Nothing was verified, so this component changes nothing: the path that governs in Shadow does.
-            return Conclusion(self._ranked((False, memory, cap)), verification)
+            return Conclusion(self._ranked(False, memory, cap), verification)
         ranked = lifted(ranking.candidates, verification.service)
         ids = dict.fromkeys((*change_evidence(self._findings, ranking.table, ranked), *verification.evidence))
         return Conclusion(replace(ranking, candidates=ranked, evidence=tuple(ids)), verification)
@@ -92,16 +92,16 @@ class Pipeline:
             ranking = replace(ranking, candidates=ranked, evidence=evidence)
         return replace(found, ranking=ranking, hypotheses=hypotheses)
 
-    def _ranked(self, key: ScoreKey) -> Ranking:
+    def _ranked(self, baro: bool, memory: bool, cap: bool) -> Ranking:
+        # A component that has nothing to say here changes nothing, so its list is that of the others.
+        key = (baro and self._findings.baro.present, memory and bool(self._findings.history), cap)
         found = self._scores.get(key)
         if found is None:
             found = self._scores[key] = self._rank(*key)
         return found
 
     def _rank(self, baro: bool, memory: bool, cap: bool) -> Ranking:
-        table = self._blend.choose(
-            change=bool(self._findings.changes), baro=baro and self._findings.baro.present
-        )
+        table = self._blend.choose(change=bool(self._findings.changes), baro=baro)
         scored = [
             weighted(key, values if memory else {**values, "hist": Fraction(0)}, table)
             for key, values in self._values

@@ -2,7 +2,7 @@
 
 The features are the symptom, the alert's name and each failing service, with the weights sqrt(.4), sqrt(.3) and
 sqrt(.3 / n): the cosine of two incidents is then .4 [same symptom] + .3 [same alert] + .3 |A & B| / sqrt(|A| |B|), which
-is never below the exact similarity of `engine.recall`, but for two features that fall onto one of the 256 places.
+is never below the exact similarity of `engine.recall`, but for two features that fall onto one of the 128 places.
 What is similar is therefore near, and the index can be asked for what is near.
 """
 
@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Collection
 
-DIMENSION = 256
+DIMENSION = 128
 SYMPTOM, ALERT, SERVICES = 0.4, 0.3, 0.3
 
 

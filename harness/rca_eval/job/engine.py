@@ -4,8 +4,9 @@ warm-up.
 
 import contextlib
 import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,6 +28,7 @@ from rca_eval.contract.model import MIB
 from rca_eval.engine import NAME, Blend, answer
 from rca_eval.graph import GraphStore, IncidentMemory, graph_key, memory_key, open_store
 from rca_eval.job.files import read_bytes
+from rca_eval.modes import Decision, DecisionLog, Mode, Outcome
 
 
 def run_engine(incidents: Path, output: Path, *, blend: Blend, store: str) -> int:
@@ -52,6 +54,7 @@ def run_engine(incidents: Path, output: Path, *, blend: Blend, store: str) -> in
         raise ContractError(
             Reason.FILE_UNREADABLE, f"{target} cannot be written ({error.strerror}); check $RCA_EVAL_OUTPUT."
         ) from None
+    _tell(answers)
     return len(answers)
 
 
@@ -105,6 +108,37 @@ def past_memory(store: GraphStore, name: str, incident: EngineIncident) -> Itera
         yield memory
     finally:
         store.drop(key)
+
+
+def _tell(answers: Sequence[Prediction]) -> None:
+    """Would-be decisions to stdout, after what counts is written: a reader that went away changes no result."""
+    log = DecisionLog(write=print)
+    for one in answers:
+        for decision in decisions(one):
+            log.tell(decision)
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+
+
+def decisions(answer: Prediction) -> list[Decision]:
+    """What the components in Shadow would have ranked, beside what governed; of the mode library's form. `incident` is
+    the case, `seconds` the whole investigation's: its parts are computed together.
+    """
+    if answer.would_be is None or not isinstance(answer.would_be, dict):
+        return []
+    governing = tuple(one.entity for one in answer.candidates)
+    return [
+        Decision(
+            component=key,
+            mode=Mode.SHADOW,
+            outcome=Outcome.AGREE if ranked == governing else Outcome.DISAGREE,
+            governing=governing,
+            would_be=ranked,
+            seconds=float(answer.seconds),
+            incident=answer.case,
+        )
+        for key, ranked in answer.would_be.items()
+    ]
 
 
 def _failed(run: Run, message: str) -> Prediction:

@@ -1,14 +1,25 @@
 """The pipeline under every set of active components: cap, gate, would-be rankings, and what the protocol demands."""
 
+import json
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rca_eval.contract import Run, nine
+from rca_eval.contract import (
+    Prediction,
+    RankedEntity,
+    Run,
+    Variant,
+    nine,
+    parse_ground_truth,
+    parse_predictions,
+    sha256,
+)
 from rca_eval.contract.protocol import (
     EngineAlert,
     EngineIncident,
@@ -17,6 +28,7 @@ from rca_eval.contract.protocol import (
     EngineTelemetryRow,
     EngineTopology,
 )
+from rca_eval.data import ground_truth_bytes
 from rca_eval.engine import (
     EVIDENCE_CAP,
     HYPOTHESES,
@@ -36,6 +48,9 @@ from rca_eval.engine.cap import KAPPA, capped
 from rca_eval.engine.investigation import Ranking
 from rca_eval.graph import graph_key
 from rca_eval.graph.store import Candidate
+from rca_eval.job.engine import decisions, run_engine
+from rca_eval.job.prepare import prepare
+from rca_eval.modes import line_schema
 
 T = 1700000000
 COMBINATIONS = [frozenset(some) for size in range(5) for some in combinations(KEYS, size)]
@@ -240,3 +255,51 @@ def test_keys_are_in_the_order_of_the_pipeline():
 def test_a_ref_that_the_protocol_cannot_hold_does_not_end_the_run(ref, shown):
     assert evidence_ids(Ranking(None, (), (ref,))) == (shown,)
     assert len(evidence_ids(Ranking(None, (), (ref,) * 300))) == 200
+
+
+def test_the_jobs_engine_tells_every_would_be_decision_as_a_line_of_the_mode_library(tmp_path, capsys):
+    data = ground_truth_bytes("graded")
+    modes = {
+        "AllShadow": dict.fromkeys(KEYS, "Shadow"),
+        "With": {**dict.fromkeys(KEYS, "Shadow"), LIVE_ACTIVATION: "Active"},
+    }
+    prepare(
+        parse_ground_truth(data),
+        sha256(data),
+        [Variant(name=name, modes=vector) for name, vector in modes.items()],
+        revision="r",
+        repeats=1,
+        folder=tmp_path,
+        memory=parse_ground_truth(data),
+    )
+    assert run_engine(tmp_path / "1", tmp_path, blend=Blend(), store="embedded") == 36
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    answers = {
+        (one.variant, one.case): one
+        for one in parse_predictions((tmp_path / "predictions.json").read_bytes()).predictions
+    }
+    assert len(lines) == 18 * (4 + 3)
+    for line in lines:
+        jsonschema.validate(line, json.loads(line_schema()))
+        assert (line["event"], line["mode"]) == ("shadowDecision", "Shadow")
+        assert (line["outcome"] == "agree") is (line["governing"] == line["wouldBe"])
+    live = {line["incident"]: line["wouldBe"] for line in lines if line["component"] == LIVE_ACTIVATION}
+    assert live == {
+        case: [c.entity for c in one.candidates] for (name, case), one in answers.items() if name == "With"
+    }
+
+
+@pytest.mark.parametrize(
+    ("ranked", "outcome"), [(["a", "b"], "agree"), (["b", "a"], "disagree"), (["a"], "disagree")]
+)
+def test_a_would_be_ranking_agrees_only_if_it_is_the_governing_one(ranked, outcome):
+    prediction = Prediction(
+        variant="With",
+        arm="LivePath",
+        case="case-0000000a",
+        candidates=(RankedEntity(entity="a"), RankedEntity(entity="b")),
+        seconds=Decimal("0.002"),
+        would_be={MEMORY: tuple(ranked)},
+    )
+    (found,) = decisions(prediction)
+    assert (found.component, found.outcome, found.seconds) == (MEMORY, outcome, 0.002)

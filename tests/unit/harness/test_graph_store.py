@@ -178,7 +178,8 @@ def test_the_graph_is_the_document_whatever_is_missing_or_absent_from_the_topolo
 
 def test_text_of_others_does_not_become_part_of_a_query(store, views):
     view = views[0]
-    nasty = "\"}) DETACH DELETE s //'`\\ $x"
+    every = "".join(chr(code) for code in range(1, 0x180)) + "\u2028\ufeff\U0001f600"
+    nasty = f"\"}}) DETACH DELETE s //'`\\ \\u0041 \\n $x{every}"
     changes = tuple(change.model_copy(update={"ref": nasty}) for change in view.changes)
     alert = view.alert.model_copy(update={"name": nasty, "severity": nasty})
     with store.incident(

@@ -31,7 +31,7 @@ def load_json(data: bytes, *, source: str, reason: Reason, limit: int) -> Any:
     """
     if len(data) > limit:
         raise ContractError(
-            reason, f"{source} has {len(data)} bytes; at most {limit} are read: make it smaller."
+            reason, f"{source} has {len(data)} bytes, and at most {limit} are read; make it smaller."
         )
     if data.startswith(b"\xef\xbb\xbf"):
         raise ContractError(reason, f"{source} begins with a byte order mark; save it as UTF-8 without BOM.")

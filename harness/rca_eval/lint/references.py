@@ -174,7 +174,7 @@ def _text(row: tuple[object, ...]) -> str:
 
 
 def _field(where: Path) -> str:
-    return ".".join(str(step) for step in where[:2] if isinstance(step, str))
+    return ".".join([step for step in where if isinstance(step, str)][:2])
 
 
 def _hint(key: str, one: Incident, subject: Subject) -> str:

@@ -89,7 +89,7 @@ def incident_id(value: Any, where: Path) -> str | None:
 
 
 def _top(value: Mapping[str, Any], rows: Any) -> Iterator[Found]:
-    if not {"schemaVersion", "windowSeconds", "incidents"} & value.keys():
+    if "kind" in value or not {"schemaVersion", "windowSeconds", "incidents"} & value.keys():
         kind = value.get("kind", "another document")
         text = f"is no dataset, but {kind if isinstance(kind, str) else 'another document'} with {_fields(value)}"
         yield Found("E-SCHEMA", (), text, "name the file that holds the incidents")

@@ -16,11 +16,13 @@ from rca_eval.lint.finding import Path
 
 MAX_DEPTH = 200  # a document of ours has nine levels
 MAX_PROBLEMS = 100
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACES, _COMMENTS = " \t\r\n", "/#"
+_SPACE = re.compile(r"[ \t\r\n]+")
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
 _WORD = re.compile(r"[^\s{}\[\]:,\"]+")
 _COMMENT = re.compile(r"(?://|#)[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
+_SKIP = json.JSONDecoder(parse_int=str, parse_float=str)
 _WORDS = {"true": True, "false": False, "null": None}
 _NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity", "nan", "inf", "-inf"})
 _MEANT = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
@@ -51,23 +53,26 @@ class _StopError(Exception):
 
 
 class Source:
-    """A text, its value, its problems, and the places of what was asked for.
+    """A text, its value and its problems; or, with `wanted`, only the places of these paths.
 
-    `wanted` are the paths whose places are kept: a document may have a million values, and few of them are of interest.
+    A document may have a million values, and few of them are of interest.
     """
 
-    def __init__(self, text: str, wanted: Iterable[Path] = ()) -> None:
+    def __init__(self, text: str, wanted: Iterable[Path] | None = None) -> None:
         self.value: Any = BROKEN
         self.problems: list[Problem] = []
         self._text, self._at, self._path = text, 0, list[str | int]()
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._offsets: dict[Path, int] = {}
         tree: dict[Any, Any] = {}
-        for path in wanted:
+        self._only_places = wanted is not None
+        for path in wanted or ():
             node = tree
             for step in path:
                 node = node.setdefault(step, {})
         try:
+            if self._only_places and not tree:
+                return
             self.value = self._value(tree)
             if self._peek():
                 self._problem("E-SYNTAX", "goes on after the end of its value", "keep one JSON value")
@@ -86,6 +91,8 @@ class Source:
 
     def _value(self, node: dict[Any, Any] | None) -> Any:
         sign = self._peek()
+        if self._only_places and not node and self._skip():
+            return None
         if sign == "{":
             return self._object(node)
         if sign == "[":
@@ -96,6 +103,14 @@ class Source:
             return self._word(match[0])
         where = "ends where a value is needed" if not sign else f"has {sign!r} where a value is needed"
         raise self._stop(where, "the file is cut off; write it again" if not sign else "write a value there")
+
+    def _skip(self) -> bool:
+        """Pass a value in which nothing is asked for, at the speed of the standard parser, if that can read it."""
+        try:
+            self._at = _SKIP.raw_decode(self._text, self._at)[1]
+        except (ValueError, RecursionError):
+            return False
+        return True
 
     def _object(self, node: dict[Any, Any] | None) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -220,12 +235,14 @@ class Source:
     def _peek(self) -> str:
         """The next character that counts; empty at the end."""
         while True:
-            space = _SPACE.match(self._text, self._at)
-            self._at = space.end() if space else self._at
-            if (comment := _COMMENT.match(self._text, self._at)) is None:
-                return self._text[self._at : self._at + 1]
-            self._problem("E-SYNTAX", "has a comment, which JSON does not know", "use the field _comment")
-            self._at = comment.end()
+            sign = self._text[self._at : self._at + 1]
+            if sign in _SPACES and sign and (space := _SPACE.match(self._text, self._at)):
+                self._at = space.end()
+            elif sign in _COMMENTS and sign and (comment := _COMMENT.match(self._text, self._at)):
+                self._problem("E-SYNTAX", "has a comment, which JSON does not know", "use the field _comment")
+                self._at = comment.end()
+            else:
+                return sign
 
     def _shown(self) -> str:
         return (

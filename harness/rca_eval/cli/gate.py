@@ -6,10 +6,19 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import Format, show, show_json
+from rca_eval.cli.reports import (
+    DatasetOption,
+    FormatOption,
+    ProfileOption,
+    ReportOption,
+    emit,
+    known_truth,
+    orders,
+)
 from rca_eval.gate import GateContext, evaluate
 from rca_eval.replay import bundled_for
-from rca_eval.report import gate_table
+from rca_eval.report.build import Sources, gate_report
+from rca_eval.report.render import ReportFormat
 
 
 def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
@@ -23,15 +32,27 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     batch: Annotated[
         bool, typer.Option("--batch", help="the run has no component, so no With variant")
     ] = False,
-    format: Annotated[Format, typer.Option(help="table or json")] = Format.TABLE,
+    dataset: DatasetOption = None,
+    profile: ProfileOption = None,
+    format: FormatOption = ReportFormat.TABLE,
+    report: ReportOption = None,
 ) -> None:
-    """Exit 0 if it passes, 1 if it is a regression (AC@1 first, then MTTR), 2 if nothing can be decided."""
+    """Exit 0 if it passes, 1 if it is a regression (AC@1 first, then MTTR), 2 if nothing can be decided.
+
+    The report says why, what was lost and what is near; it never changes the verdict.
+    """
+    ordered = orders(report)
     card, rules = inputs.scorecard(scorecard), inputs.policy(policy)
-    reference = inputs.baseline(baseline) if baseline else bundled_for(card.deterministic.dataset.sha256)
+    info = card.deterministic.dataset
+    reference = inputs.baseline(baseline) if baseline else bundled_for(info.sha256)
+    truth = known_truth(info, dataset, profile)
     context = GateContext(dataset_sha256=dataset_sha256, revision=revision, component=not batch)
     verdict = evaluate(card, reference, rules, context)
-    if format is Format.JSON:
-        show_json(verdict.plain())
-    else:
-        show(gate_table(verdict))
+    sources = Sources(
+        scorecard=None if str(scorecard) == inputs.STDIN else str(scorecard),
+        baseline=str(baseline) if baseline else None,
+        dataset=str(dataset) if dataset else None,
+    )
+    built = gate_report(card, reference, verdict, truth=truth, policy=rules, context=context, sources=sources)
+    emit(built, verdict, format, ordered)
     raise typer.Exit(verdict.exit_code)

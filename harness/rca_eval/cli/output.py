@@ -1,7 +1,7 @@
 """Where output goes: results to stdout, everything else to stderr."""
 
-import json
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +13,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from rca_eval.contract import ContractError, Reason
-
-PLAIN_WIDTH = 80
+from rca_eval.report.render import json_text, plain_text
 
 
 class Format(StrEnum):
@@ -30,9 +29,10 @@ def say(text: str) -> None:
 def show(renderable: RenderableType) -> None:
     """A table on stdout; 80 columns when it is not a terminal."""
     console = _console()
-    if not console.is_terminal:
-        console = _console(width=PLAIN_WIDTH, no_color=True)
-    console.print(renderable)
+    if console.is_terminal:
+        console.print(renderable)
+    else:
+        sys.stdout.write(plain_text(renderable))
 
 
 def _console(**more: Any) -> Console:
@@ -42,24 +42,59 @@ def _console(**more: Any) -> Console:
 
 def show_json(value: Any) -> None:
     """Strict JSON on stdout: no NaN, keys sorted."""
-    sys.stdout.write(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json_text(value))
 
 
 def check_output(path: Path) -> None:
     """Before a long run: that its result can be written. Raises `ContractError(FileUnreadable)`."""
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    # A file is replaced by its successor, so its folder counts; a pipe or a device is written to.
+    target = path if _special(path) else _target(path).parent
+    if not os.access(target, os.W_OK):
         raise _unwritable(path, "its folder does not exist or may not be written to")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise _unwritable(path, "it may not be written to")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a result file. Raises `ContractError(FileUnreadable)`."""
+    """Write a result file whole or not at all: readers see the old one or the new one. Raises
+    `ContractError(FileUnreadable)`.
+    """
     try:
-        path.write_text(text, encoding="utf-8")
+        if _special(path):
+            path.write_text(text, encoding="utf-8")
+        else:
+            _replace(_target(path), text)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise _unwritable(path, why) from None
+
+
+def _special(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
+def _target(path: Path) -> Path:
+    """The file itself where the path is a link to one: a link stays a link."""
+    return path.resolve() if path.is_symlink() else path
+
+
+def _replace(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+    try:
+        # The permissions that the user's umask gives a new file, or those that the old one has.
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            if path.exists():
+                os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def _unwritable(path: Path, why: str) -> ContractError:

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import Format, check_output, progress, say, show, show_json, write_text
+from rca_eval.cli.output import check_output, progress, say, show, show_json, write_text
+from rca_eval.cli.reports import FormatOption, ReportOption, emit, emit_files, held, orders
 from rca_eval.contract import ContractError, Reason, Scorecard, canonical
 from rca_eval.engine import parse_blend, parse_without
-from rca_eval.gate import GateContext, GateResult, evaluate
+from rca_eval.gate import GateContext, evaluate
 from rca_eval.replay import (
     BATCH,
     DEFAULT_COMPONENT,
@@ -21,7 +22,9 @@ from rca_eval.replay import (
     replay,
     variants,
 )
-from rca_eval.report import gate_table, scorecard_table
+from rca_eval.report import scorecard_table
+from rca_eval.report.build import Sources, gate_report
+from rca_eval.report.render import ReportFormat
 
 MAX_TIMEOUT = 86400
 
@@ -50,9 +53,16 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     gate: Annotated[bool, typer.Option("--gate", help="judge it too; exit 1 on a regression")] = False,
     baseline: Annotated[Path | None, typer.Option(help="for --gate; default: the bundled one")] = None,
     policy: Annotated[Path | None, typer.Option(help="for --gate: a JSON file of tolerances")] = None,
-    format: Annotated[Format, typer.Option(help="table or json")] = Format.TABLE,
+    format: FormatOption = ReportFormat.TABLE,
+    report: ReportOption = None,
 ) -> None:
-    """Replay labelled incidents: both arms, every variant, two processes that must agree."""
+    """Replay labelled incidents: both arms, every variant, two processes that must agree.
+
+    With --gate the verdict is the exit status, and --format and --report give its report; without it they can be
+    table or json only, for there is no verdict.
+    """
+    if not gate and (report or format not in (ReportFormat.TABLE, ReportFormat.JSON)):
+        raise ContractError(Reason.USAGE, "--report, junit, markdown and html show a verdict; add --gate.")
     if engine and (blend or without_term):
         raise ContractError(
             Reason.USAGE, "--blend and --without-term are of the reference engine; leave out --engine."
@@ -77,29 +87,46 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     rules, reference = inputs.policy(policy), inputs.baseline(baseline) if baseline else None
     if output is not None:
         check_output(output)
+    ordered = orders(report, output)
     with progress() as on_step:
         card = replay(plan, on_step)
     if output is not None:
         write_text(output, canonical(card).decode() + "\n")
-    verdict = None
-    if gate:
-        reference = reference or bundled_for(card.deterministic.dataset.sha256)
-        verdict = evaluate(
-            card, reference, rules, GateContext(component=component != BATCH, revision=revision)
-        )
-    _print(card, verdict, format)
-    raise typer.Exit(verdict.exit_code if verdict else 0)
-
-
-def _print(card: Scorecard, verdict: GateResult | None, form: Format) -> None:
-    if form is Format.JSON:
-        whole = card.plain()
-        show_json(whole if verdict is None else {"gate": verdict.plain(), "scorecard": whole})
+    if not gate:
+        _show_scorecard(card, format)
         return
-    show(scorecard_table(card))
-    if verdict is not None:
-        show("")
-        show(gate_table(verdict))
+    reference = reference or bundled_for(card.deterministic.dataset.sha256)
+    context = GateContext(component=component != BATCH, revision=revision)
+    verdict = evaluate(card, reference, rules, context)
+    built = gate_report(
+        card,
+        reference,
+        verdict,
+        truth=held(data, source, dataset, card.deterministic.dataset),
+        policy=rules,
+        context=context,
+        sources=Sources(
+            scorecard=str(output) if output else None,
+            baseline=str(baseline) if baseline else None,
+            dataset=str(dataset) if dataset else None,
+        ),
+    )
+    if format is ReportFormat.JSON:
+        emit_files(built, verdict, ordered)
+        show_json({"gate": verdict.plain(), "scorecard": card.plain(), "report": built.plain()})
+    else:
+        if format is ReportFormat.TABLE:
+            show(scorecard_table(card))
+            show("")
+        emit(built, verdict, format, ordered)
+    raise typer.Exit(verdict.exit_code)
+
+
+def _show_scorecard(card: Scorecard, form: ReportFormat) -> None:
+    if form is ReportFormat.JSON:
+        show_json(card.plain())
+    else:
+        show(scorecard_table(card))
 
 
 def _command(text: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from rca_eval.contract import ArmResult, GroundTruth, IncidentResult, display, nine
+from rca_eval.contract import ArmResult, GroundTruth, IncidentResult, display, exact, nine
 from rca_eval.contract.metrics import mean
 from rca_eval.gate import Comparison, GateResult
 from rca_eval.gate.result import ArmStatistics
@@ -89,7 +89,7 @@ def statistic_row(one: ArmStatistics) -> StatisticRow:
     if one.mcnemar_exact is None:
         sentence = f"{figures}: nothing moved, so no p"
     else:
-        sentence = f"{figures}: exact p {number(one.mcnemar_exact)}"
+        sentence = f"{figures}: exact p {small(one.mcnemar_exact)}"
     if one.wilson_low is not None and one.wilson_high is not None:
         sentence += f"; AC@1 between {number(one.wilson_low)} and {number(one.wilson_high)} at 95 %"
     return StatisticRow(
@@ -101,6 +101,11 @@ def statistic_row(one: ArmStatistics) -> StatisticRow:
         exact_p=one.mcnemar_exact,
         sentence=sentence,
     )
+
+
+def small(figure: str) -> str:
+    """A probability for people: one that would print as 0.000 is not zero."""
+    return "below 0.001" if exact(figure) < Fraction(1, 1000) else number(figure)
 
 
 def accuracy_of(arm: ArmResult | None) -> Fraction | None:

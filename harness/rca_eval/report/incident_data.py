@@ -11,6 +11,8 @@ from rca_eval.report.text import clean
 
 AFTER = 600  # seconds that a picture shows after the onset: as far as the BARO term looks
 MARKS = 12
+WINDOW = "window begins"
+ONSET = "onset T"
 Values = dict[tuple[str, str, str], Fraction]
 
 
@@ -30,7 +32,8 @@ def timeline(incident: Incident | None, window: int) -> Timeline | None:
         if -window - margin <= change.at - onset <= last
     )
     marks = [Mark(what=clean(text), at=at, outside=not -window <= at <= 0) for at, text in near[:MARKS]]
-    marks.append(Mark(what="onset T", at=0))
+    marks.append(Mark(what=WINDOW, at=-window))
+    marks.append(Mark(what=ONSET, at=0))
     marks.append(Mark(what=f"alert {clean(incident.alert.name, 60)}", at=fired))
     return Timeline(first=-window - margin, last=last, marks=tuple(sorted(marks, key=lambda mark: mark.at)))
 

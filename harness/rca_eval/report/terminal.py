@@ -37,6 +37,7 @@ STYLE = {
 RESULTS = {"Passed": "Passed", "NotApplicable": "Not asked"}
 LABEL = 9
 DETAILED = 10
+FEWER = 5  # in detail, where more than DETAILED were lost
 LISTED = 20
 TERMS = 5  # six columns of figures and a name fill 80
 NAME_WIDTH = 20
@@ -86,11 +87,12 @@ def _blocks(report: Report) -> Iterator[tuple[str, str, Sequence[RenderableType]
 def _lost(report: Report) -> Iterator[RenderableType]:
     ids = ids_of(report)
     total = sum(row.outcome == "Lost" for row in report.incidents)
-    for position, row in enumerate(report.lost[:DETAILED]):
+    detailed = DETAILED if len(report.lost) <= DETAILED else FEWER
+    for position, row in enumerate(report.lost[:detailed]):
         if position:
             yield Text()
         yield from lost_block(row)
-    rest = report.lost[DETAILED : DETAILED + LISTED]
+    rest = report.lost[detailed : detailed + LISTED]
     if rest:
         yield Text()
     for row in rest:
@@ -100,7 +102,7 @@ def _lost(report: Report) -> Iterator[RenderableType]:
             no_wrap=True,
             overflow="ellipsis",
         )
-    shown = min(len(report.lost), DETAILED + LISTED)
+    shown = min(len(report.lost), detailed + LISTED)
     if total > shown:
         yield Text(f"and {total - shown} more; --report html=FILE or json=FILE has them", style="dim")
 

@@ -14,14 +14,16 @@ METRIC_NAMES: tuple[MetricName, ...] = ("AC@1", "AC@3", "AC@5", "Avg@5", "MRR")
 
 
 def pessimistic_order(candidates: Sequence[tuple[str, str | None]], expected: Iterable[str]) -> list[str]:
-    """Entities in the order that metrics use. `candidates` are `(key, score)`, best first, all scored or none
-    of them.
+    """Entities in the order that metrics use. `candidates` are `(key, score)`, best first.
+
+    If none has a score the order is the answer's own. Among scores, a missing one stands behind all others.
+    Raises `ValueError` on a score that is not finite.
     """
     truth = set(expected)
-    if any(score is None for _, score in candidates):
+    if all(score is None for _, score in candidates):
         return [key for key, _ in candidates]
     rows = [
-        (-Fraction(score or "0"), key in truth, position, key)
+        (score is None, -Fraction(score or "0"), key in truth, position, key)
         for position, (key, score) in enumerate(candidates)
     ]
     return [key for *_, key in sorted(rows)]

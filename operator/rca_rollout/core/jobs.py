@@ -100,16 +100,11 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
             "fsGroup": USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "initContainers": [_own(PREPARE, inputs, template), *(_eval(template, inputs, n) for n in repeats)],
-        "containers": [_own(SCORECARD, inputs, template)],
+        "initContainers": [_own(PREPARE, inputs, spec), *(_eval(template, inputs, n) for n in repeats)],
+        "containers": [_own(SCORECARD, inputs, spec)],
         "volumes": [
-            {
-                "name": "dataset",
-                "configMap": {
-                    "name": spec.dataset.config_map_ref.name,
-                    "items": [{"key": spec.dataset.key, "path": "ground-truth.json"}],
-                },
-            },
+            # All keys: a dataset may name series files, which lie beside it.
+            {"name": "dataset", "configMap": {"name": spec.dataset.config_map_ref.name}},
             *({"name": f"incidents-{n}", "emptyDir": {"sizeLimit": "256Mi"}} for n in repeats),
             *({"name": f"output-{n}", "emptyDir": {"sizeLimit": "256Mi"}} for n in repeats),
             {"name": "tmp", "emptyDir": {"sizeLimit": "512Mi"}},
@@ -125,8 +120,9 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
     return pod
 
 
-def _own(step: str, inputs: JobInputs, template: JobTemplate) -> dict[str, Any]:
+def _own(step: str, inputs: JobInputs, spec: EvalSuiteSpec) -> dict[str, Any]:
     """`prepare` and `scorecard`: our image, the labels, and a read-only root."""
+    template = spec.job
     repeats = range(1, REPEATS + 1)
     if step == PREPARE:
         folders: list[dict[str, Any]] = [
@@ -143,7 +139,7 @@ def _own(step: str, inputs: JobInputs, template: JobTemplate) -> dict[str, Any]:
         "imagePullPolicy": inputs.pull_policy,
         "command": ["rca-eval", "job", step],
         "env": _env(
-            RCA_EVAL_DATASET=f"{_DATASET}/ground-truth.json",
+            RCA_EVAL_DATASET=f"{_DATASET}/{spec.dataset.key}",
             RCA_EVAL_DATASET_SHA256=inputs.dataset_sha256,
             RCA_EVAL_INCIDENTS=_INCIDENTS,
             RCA_EVAL_OUTPUT=_OUTPUT,

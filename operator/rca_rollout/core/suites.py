@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rca_eval.contract import Baseline, ContractError, GroundTruth, parse_baseline, parse_ground_truth, sha256
+from rca_eval.contract import (
+    Baseline,
+    ContractError,
+    GroundTruth,
+    parse_baseline,
+    parse_ground_truth,
+    require_confirmed,
+    sha256,
+)
 from rca_rollout.api.common import ConfigMapSource
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.suite import EvalSuiteSpec
@@ -62,7 +70,8 @@ def resolve_suite(
             "restore the dataset, or set dataset.sha256 to the new digest",
         )
     try:
-        truth = parse_ground_truth(truth_bytes, source=_where(spec.dataset))
+        where = _where(spec.dataset)
+        truth = require_confirmed(parse_ground_truth(truth_bytes, source=where), source=where)
     except ContractError as error:
         return Problem(error.reason, error.message)
     floor_bytes = _content(

@@ -237,13 +237,15 @@ def test_names_fit_and_belong_to_one_attempt() -> None:
     assert build(run=longest)["metadata"]["name"] == job_name(longest, "run-uid", 1)
 
 
-def test_the_dataset_is_the_key_that_the_suite_names() -> None:
+def test_the_dataset_is_the_key_that_the_suite_names_and_its_series_files_lie_beside_it() -> None:
     spec = suites.suite(dataset={"configMapRef": {"name": "incidents"}, "key": "mine.json"}).spec
-    (volume,) = [v for v in pod_of(build_job(spec, INPUTS))["volumes"] if v["name"] == "dataset"]
-    assert volume["configMap"] == {
-        "name": "incidents",
-        "items": [{"key": "mine.json", "path": "ground-truth.json"}],
-    }
+    job = build_job(spec, INPUTS)
+    (volume,) = [v for v in pod_of(job)["volumes"] if v["name"] == "dataset"]
+    assert volume["configMap"] == {"name": "incidents"}
+    for name in ("prepare", "scorecard"):
+        (mount,) = [m for m in containers(job)[name]["volumeMounts"] if m["name"] == "dataset"]
+        held = {one["name"]: one.get("value") for one in containers(job)[name]["env"]}
+        assert held["RCA_EVAL_DATASET"] == f"{mount['mountPath']}/mine.json"
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,13 @@ WRONG: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
     "deep": (held(truth="[" * 100_000), GOOD, {}, "DatasetInvalid", TRUTH),
     "no incidents": (held(truth=changed(DATA, incidents=[])), GOOD, {}, "DatasetInvalid", "incidents"),
     "other schema": (held(truth=changed(DATA, schemaVersion=2)), GOOD, {}, "DatasetInvalid", "schemaVersion"),
+    "draft": (
+        held(truth=changed(DATA, incidents=[{**json.loads(DATA)["incidents"][0], "label": {"status": "draft"}}])),
+        GOOD,
+        {},
+        "DatasetInvalid",
+        "only confirmed labels decide",
+    ),
     "typing error": (held(truth=changed(DATA, windowSecs=1)), GOOD, {}, "DatasetInvalid", "windowSecs"),
     "twice": (
         held(truth=changed(DATA, incidents=json.loads(DATA)["incidents"] * 2)), GOOD, {}, "DatasetInvalid", "twice",

@@ -2,7 +2,7 @@
 
 import typer
 
-from rca_eval.cli import baseline, gate, job, kpis, lint, replay, serve
+from rca_eval.cli import ablate, baseline, gate, gate_selftest, job, kpis, lint, replay, serve, simulate
 
 app = typer.Typer(
     name="rca-eval",
@@ -14,8 +14,11 @@ app = typer.Typer(
 )
 app.command("replay")(replay.command)
 app.command("gate")(gate.command)
+app.command("gate-selftest")(gate_selftest.command)
+app.command("ablate")(ablate.command)
 app.command("lint")(lint.command)
 app.command("serve")(serve.command)
+app.command("simulate")(simulate.command)
 app.command("kpis")(kpis.command)
 app.add_typer(baseline.app, name="baseline", help="The committed reference of a dataset.")
 app.add_typer(job.app, name="job", help="The steps of an eval Job; everything comes from the environment.")

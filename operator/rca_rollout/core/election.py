@@ -308,11 +308,11 @@ def _record(before: Record | None, me: Identity, pace: Pace, wall: datetime) -> 
 def _later(before: str, wall: datetime) -> str:
     """Now, but after `before`: a clock that stands still, or was set back, must not look like a holder that is dead."""
     try:
-        last = datetime.fromisoformat(before).astimezone(UTC)
-    except ValueError:
+        after = datetime.fromisoformat(before).astimezone(UTC) + timedelta(microseconds=1)
+    except (ValueError, OverflowError):
         return _stamp(wall)
-    return _stamp(max(wall, last + timedelta(microseconds=1)))
+    return _stamp(max(wall, after))
 
 
 def _stamp(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -105,22 +105,30 @@ def gate_report(
 
 def gate_sides(subject: Subject) -> Iterator[Side]:
     """Both arms of the candidate, each beside the baseline and beside Without."""
-    name = subject.candidate_name
-    without = subject.arms(subject.reference_name) if subject.reference_name != name else {}
     for arm in ARM_ORDER:
-        now = subject.arms(name).get(arm)
-        if now is None:
-            continue
-        references: list[tuple[Against, ArmResult]] = []
-        references += [("Baseline", subject.baseline_arms[arm])] if arm in subject.baseline_arms else []
-        references += [("Without", without[arm])] if arm in without else []
-        yield Side(
-            variant=name,
-            now=now,
-            references=references,
-            protected=frozenset(row.id for row in subject.protected(now)),
-            seconds=seconds_of(subject.scorecard, name, arm),
-        )
+        side = side_of(subject, subject.candidate_name, arm)
+        if side is not None:
+            yield side
+
+
+def side_of(subject: Subject, variant: str, arm: str) -> Side | None:
+    """One arm of a variant beside the baseline, and beside Without if it is another; None if it has no such arm."""
+    now = subject.arms(variant).get(arm)
+    if now is None:
+        return None
+    references: list[tuple[Against, ArmResult]] = []
+    if arm in subject.baseline_arms:
+        references.append(("Baseline", subject.baseline_arms[arm]))
+    without = subject.arms("Without")
+    if variant == "With" and arm in without:
+        references.append(("Without", without[arm]))
+    return Side(
+        variant=variant,
+        now=now,
+        references=references,
+        protected=frozenset(row.id for row in subject.protected(now)),
+        seconds=seconds_of(subject.scorecard, variant, arm),
+    )
 
 
 def assemble(

@@ -1,5 +1,6 @@
 """Findings of lint for people: `FILE:LINE: error E-CODE INCIDENT: message; fix`, as compilers write it."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
@@ -10,6 +11,7 @@ from rich.text import Text
 from rca_eval.lint import Finding
 
 WIDTH = 80
+SAME_SHOWN = 5
 
 
 def lint_table(findings: Sequence[Finding], *, incidents: int) -> RenderableType:
@@ -35,7 +37,11 @@ def lint_line(finding: Finding) -> str:
 def _lines(findings: Sequence[Finding]) -> Iterator[str]:
     for _, group in groupby(findings, key=lambda one: (one.level, one.incident)):
         yield ""
-        for finding in group:
+        rows = list(group)
+        for nth, finding in enumerate(rows):
+            same = [one for one in rows[:nth] if one.code == finding.code]
+            if len(same) >= SAME_SHOWN:
+                continue
             yield from wrap(
                 lint_line(finding),
                 WIDTH,
@@ -43,3 +49,6 @@ def _lines(findings: Sequence[Finding]) -> Iterator[str]:
                 break_long_words=False,
                 break_on_hyphens=False,
             )
+        for code, count in Counter(one.code for one in rows).items():
+            if count > SAME_SHOWN:
+                yield f"  … and {count - SAME_SHOWN} more {code} here; --format json has them all"

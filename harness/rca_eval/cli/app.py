@@ -2,7 +2,21 @@
 
 import typer
 
-from rca_eval.cli import ablate, baseline, gate, gate_selftest, job, kpis, lint, replay, serve, simulate
+from rca_eval.cli import (
+    ablate,
+    baseline,
+    compare,
+    describe,
+    explain,
+    gate,
+    gate_selftest,
+    job,
+    kpis,
+    lint,
+    replay,
+    serve,
+    simulate,
+)
 
 app = typer.Typer(
     name="rca-eval",
@@ -16,6 +30,9 @@ app.command("replay")(replay.command)
 app.command("gate")(gate.command)
 app.command("gate-selftest")(gate_selftest.command)
 app.command("ablate")(ablate.command)
+app.command("compare")(compare.command)
+app.command("explain")(explain.command)
+app.command("describe")(describe.command)
 app.command("lint")(lint.command)
 app.command("serve")(serve.command)
 app.command("simulate")(simulate.command)

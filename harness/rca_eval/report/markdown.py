@@ -21,7 +21,7 @@ from rca_eval.report.lines import (
     what_now,
     why_lines,
 )
-from rca_eval.report.text import brief, cut, middle, moved, term
+from rca_eval.report.text import brief, cut, middle, moved, number, term
 
 MARKER = "<!-- rca-eval-report -->"
 LINES = 60
@@ -121,7 +121,7 @@ def _metrics(report: Report) -> Iterator[str]:
     yield "| arm | metric | was | now |"
     yield "|---|---|---|---|"
     for row in report.metrics[:CHECK_ROWS]:
-        yield _row((row.arm, row.metric, term(row.was), term(row.now)))
+        yield _row((row.arm, row.metric, number(row.was), number(row.now)))
 
 
 def _unchanged(report: Report) -> Iterator[str]:

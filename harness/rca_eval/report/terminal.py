@@ -22,7 +22,7 @@ from rca_eval.report.lines import (
     what_now,
     why_lines,
 )
-from rca_eval.report.text import brief, middle, moved, term
+from rca_eval.report.text import brief, middle, moved, number, term
 
 STYLE = {
     "Passed": "bold green",
@@ -110,7 +110,7 @@ def _lost(report: Report) -> Iterator[RenderableType]:
 def lost_block(row: LostRow) -> Iterator[RenderableType]:
     """One lost incident: names, ranks, and the terms of the cause above those of the winner."""
     marks = [row.arm, row.fault_class, *(["protected"] if row.protected else [])]
-    if row.against != "Baseline":
+    if row.against == "Without":
         marks.append(f"against {row.against}")
     yield Text.assemble((row.id, "bold red"), "  ", ", ".join(marks))
     if row.status != "Ranked" or row.winner is None:
@@ -188,5 +188,5 @@ def _metrics(report: Report) -> Table:
     for name in ("arm", "metric", "was", "now"):
         table.add_column(name, no_wrap=True, justify="left" if name in ("arm", "metric") else "right")
     for row in report.metrics:
-        table.add_row(row.arm, row.metric, term(row.was), term(row.now))
+        table.add_row(row.arm, row.metric, number(row.was), number(row.now))
     return table

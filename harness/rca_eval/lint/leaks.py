@@ -12,7 +12,12 @@ from rca_eval.lint.finding import Found, Path, Subject, at
 
 # "default" is an innocent word that holds a telltale one.
 _TELLTALE = re.compile(r"chaos|inject|(?<!de)fault|ground.?truth|\bgt-[0-9]", re.IGNORECASE)
-_INJECTOR = re.compile(r"chaos|litmus|toxiproxy|pumba|gremlin|fault.?inject|inject(or|ion)", re.IGNORECASE)
+# Tools, and the names that their experiments usually get: `x-network-delay`, `cpustress-x`.
+_INJECTOR = re.compile(
+    r"chaos|litmus|toxiproxy|pumba|gremlin|fault-?inject|inject(?:or|ion)"
+    r"|(?:network|io|http|dns)-?(?:delay|loss|partition|abort|corruption|fault)"
+    r"|pod-?(?:kill|failure)|container-?kill|(?:cpu|mem|memory|io)-?stress|stress-?(?:cpu|mem|memory|ng)"
+)
 SHORT_NAME = 5
 _RENAME = "rename it: an engine reads this"
 

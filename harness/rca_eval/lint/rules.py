@@ -34,6 +34,8 @@ WITH_WINDOW: tuple[Rule, ...] = (
     times.changes_contradict,
     times.windows_overlap,
     times.modality_skew,
+    times.clock_of_a_service,
+    times.odd_onset,
     series.enough_samples,
     series.not_projectable,
     leaks.leaking,
@@ -48,5 +50,6 @@ OF_THE_SET: tuple[Rule, ...] = (
     strength.no_change_trap,
     strength.saturated,
     strength.equal_margins,
+    strength.no_rates,
 )
 """These speak of the set as a whole, and only once every incident of it could be read."""

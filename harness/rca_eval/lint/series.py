@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from rca_eval.contract import ContractError, Incident, case_id
+from rca_eval.contract.confirmed import named
 from rca_eval.contract.groundtruth import Samples, Series
 from rca_eval.contract.metrics import median
 from rca_eval.engine.baro import AFTER_SECONDS, MIN_POST, MIN_PRE, QUIET_SECONDS
@@ -90,12 +91,18 @@ def enough_samples(subject: Subject) -> Iterator[Found]:
 
 def says_nothing(subject: Subject) -> Iterator[Found]:
     """Constant series, and incidents in which nothing moves at all."""
+    flat = _flat_metrics(subject)
+    for metric, (count, path) in flat.items():
+        text = f"{metric} never changes in any of its {count} series of the set"
+        yield Found("W-CONSTANT", path, text, "remove it: what never moves was not measured")
     for position, one in subject.incidents:
         if one.telemetry is None or one.telemetry.availability == "none":
             continue
         rows, every = one.telemetry.services, list(named_series(one, position))
         constant = [
-            (name, path) for name, series, path in every if isinstance(series, Samples) and _constant(series)
+            (name, path, series.metric)
+            for name, series, path in every
+            if isinstance(series, Samples) and _constant(series)
         ]
         where = at(position, "telemetry")
         if constant and len(constant) == len(every):
@@ -104,10 +111,12 @@ def says_nothing(subject: Subject) -> Iterator[Found]:
                 "E-CONSTANT", where, text, "check what was exported; a missing metric is not a constant"
             )
         else:
-            for name, path in constant:
-                yield Found(
-                    "W-CONSTANT", path, f"{name} never changes", "remove it: it can only hide a unit or a gap"
-                )
+            own = [(name, path) for name, path, metric in constant if metric not in flat]
+            if own:
+                names = named(tuple(name for name, _ in own))
+                text = f"{len(own)} of its {len(every)} series never change: {names}"
+                fix = "remove what was not measured: it can only hide a unit or a gap"
+                yield Found("W-CONSTANT", own[0][1], text, fix)
         silent = not any(row.error_rate for row in rows.values())
         if one.telemetry.availability == "full" and silent and len(constant) == len(every):
             text = "its availability is full, but no service has an error rate above 0 or a series that moves"
@@ -119,6 +128,18 @@ def says_nothing(subject: Subject) -> Iterator[Found]:
             if cause not in rows and one.topology and cause in one.topology.keys:
                 text = f"its cause {cause} has no telemetry, so it scores 0 in every term"
                 yield Found("W-CAUSE-UNSEEN", where, text, "add a row for it, if only with criticality")
+
+
+def _flat_metrics(subject: Subject) -> dict[str, tuple[int, Path]]:
+    """Metrics that are constant wherever they are, in more than one series; how many, and where the first is."""
+    seen: dict[str, list[tuple[bool, Path]]] = defaultdict(list)
+    for _, _, series, path in sampled(subject):
+        seen[series.metric].append((_constant(series), path))
+    return {
+        metric: (len(rows), rows[0][1])
+        for metric, rows in seen.items()
+        if len(rows) > 1 and all(constant for constant, _ in rows)
+    }
 
 
 def no_telemetry(subject: Subject) -> Iterator[Found]:

@@ -85,6 +85,19 @@ def equal_margins(subject: Subject) -> Iterator[Found]:
         yield Found("W-MARGINS", WHOLE, text, "add rivals that come closer, and some that hardly count")
 
 
+def no_rates(subject: Subject) -> Iterator[Found]:
+    """Without both, all services tie in Shadow, and ties are misses."""
+    rows = [row for _, one in subject.incidents if one.telemetry for row in one.telemetry.services.values()]
+    if rows and not any(row.criticality or row.error_rate for row in rows):
+        text = "no service of any incident has a criticality or an error rate above 0"
+        yield Found(
+            "W-NO-RATES",
+            WHOLE,
+            text,
+            "add them: without them the reference engine has only changes and series",
+        )
+
+
 def _margins(subject: Subject) -> Iterator[Fraction | None]:
     if subject.baseline is None:
         yield from (telemetry_margin(one, subject.window) for _, one in subject.incidents)
@@ -111,7 +124,7 @@ def telemetry_margin(incident: Incident, window: int) -> Fraction | None:
         + weights.get("chg", Fraction(0)) * (key in changed)
         for key in near
     }
-    return _margin(scores, incident.expected_root_cause)
+    return _margin(scores, incident.expected_root_cause) if any(scores.values()) else None
 
 
 def _margin(scores: dict[str, Fraction], causes: tuple[str, ...]) -> Fraction | None:

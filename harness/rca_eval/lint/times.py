@@ -4,6 +4,7 @@ Nobody notices a clock that is eight hours off: every window is then empty, and 
 world's time zones are whole half hours and a few quarters, so a difference near one of them is told as such.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -11,7 +12,7 @@ from itertools import pairwise
 from rca_eval.contract import Incident
 from rca_eval.contract.groundtruth import Samples
 from rca_eval.engine.baro import AFTER_SECONDS
-from rca_eval.lint.finding import Found, Subject, at
+from rca_eval.lint.finding import Found, Path, Subject, at
 
 HOUR = 3600
 # Minutes: half hours up to UTC+14, and the three zones with a quarter.
@@ -19,6 +20,8 @@ _ZONES = tuple(60 * minutes for minutes in sorted({*range(30, 14 * 60 + 1, 30), 
 _SLACK = 300  # clocks, scrape intervals and roundings
 OLDEST_YEAR = 2010
 DAY = 86400
+OTHERS = 2  # services beside the one whose clock is in doubt
+RARE = 5  # one in so many is an exception
 MANY = 3  # incidents that agree before a shift is called one of the whole modality
 
 
@@ -131,6 +134,58 @@ def modality_skew(subject: Subject) -> Iterator[Found]:
                 yield Found(
                     "E-SKEW", ("incidents",), text, "read both sources as UTC; one of them is in local time"
                 )
+
+
+def clock_of_a_service(subject: Subject) -> Iterator[Found]:
+    """One service whose samples are apart from those of the others by the same time in every incident."""
+    shifts: dict[str, list[int]] = defaultdict(list)
+    paths: dict[str, Path] = {}
+    for position, one in subject.incidents:
+        starts = _starts(one)
+        for key, start in starts.items():
+            others = sorted(time for other, time in starts.items() if other != key)
+            if len(others) >= OTHERS:
+                shifts[key].append(start - others[len(others) // 2])
+                paths.setdefault(key, at(position, "telemetry", "services", key))
+    for key, found in shifts.items():
+        far = sorted(shift for shift in found if abs(shift) > subject.window)
+        if len(far) >= MANY and far[-1] - far[0] <= 2 * _SLACK:
+            shift = far[len(far) // 2]
+            text = (
+                f"the samples of {key} are {zone(shift) or apart(shift)} {'later' if shift > 0 else 'earlier'} than those "
+                f"of the other services, in {len(far)} of {len(found)} incidents"
+            )
+            yield Found(
+                "E-SKEW", paths[key], text, "correct its times: take them from the column that is right"
+            )
+
+
+def _starts(one: Incident) -> dict[str, int]:
+    """The first sample of each service."""
+    rows = one.telemetry.services if one.telemetry else {}
+    times = {
+        key: [time for series in row.series if isinstance(series, Samples) for time, _ in series.samples]
+        for key, row in rows.items()
+    }
+    return {key: min(found) for key, found in times.items() if found}
+
+
+def odd_onset(subject: Subject) -> Iterator[Found]:
+    """A label whose onset is beside its alert's, in a set in which all others agree."""
+    timed = [
+        (position, one.onset - one.alert.onset)
+        for position, one in subject.incidents
+        if one.alert and one.onset
+    ]
+    odd = [(position, difference) for position, difference in timed if difference]
+    if len(odd) * RARE > len(timed):
+        return
+    for position, difference in odd:
+        text = (
+            f"its onset is {apart(difference)} {'after' if difference > 0 else 'before'} its alert's; they are equal in "
+            f"{len(timed) - len(odd)} others"
+        )
+        yield Found("W-ONSET", at(position, "onset"), text, "check which of the two times is right")
 
 
 def _sample_spans(subject: Subject) -> list[tuple[int, int, int]]:

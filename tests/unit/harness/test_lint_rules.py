@@ -162,7 +162,7 @@ INCIDENT_RULES = [
     (series(points(200_000_000)), "E-EMPTY-WINDOW", "{", "199998200 s (2314 days) later", "Unix seconds"),
     (series(points(first=-400)), "E-FEW-SAMPLES", "{", "6 samples before the onset; 8 are needed", "add samples in the 1740 s"),
     (series(points(last=60)), "E-FEW-SAMPLES", "{", "2 samples after the onset; 3 are needed", "add samples in the 600 s"),
-    (series(points(values=(7,))), "W-CONSTANT", "{", "never changes", "remove it"),
+    (series(points(values=(7,))), "W-CONSTANT", "{", "1 of its 5 series never change: authelia/cpu", "remove what was not measured"),
     (all_series(points(values=(7,))), "E-CONSTANT", '"telemetry"', "all its 4 series are constant", "missing metric"),
     (silent, "E-NO-SIGNAL", '"telemetry"', "availability is full, but no service", "degraded or none"),
     (lambda d: [row.update(series=[]) for row in d["incidents"][0]["telemetry"]["services"].values()] and None, "W-NO-SERIES", '"telemetry"', "no service has a series", "degraded"),
@@ -259,6 +259,22 @@ def equal_rivals(one, _):
     one["changes"] = []
 
 
+def one_clock_is_wrong(one, _):
+    rows = one["telemetry"]["services"]
+    rival = next(key for key in rows if key not in (one["expectedRootCause"], one["symptom"]))
+    for key, row in rows.items():
+        shift = one["onset"] - ONSET + (200_000_000 if key == rival else 0)
+        row["series"] = [{"metric": "cpu", "samples": [[at + shift, value] for at, value in points()]}]
+    one.update(json.loads(json.dumps(one).replace(f'"{rival}"', '"rival"')))
+
+
+def one_flat_metric(one, _):
+    rows = list(one["telemetry"]["services"].values())
+    for row in rows[:2]:
+        samples = [[at + one["onset"] - ONSET, 0] for at, _ in points()]
+        row["series"].append({"metric": "success", "samples": samples})
+
+
 SET_RULES = [
     (lambda d: None, None, "W-FEW", "9 incidents: one lost is 0.111, more than 0.02", "50 make 0.02 a rate"),
     (lambda d: None, Options(policy=GatePolicy(min_incidents=20)), "W-TOO-FEW", "fewer than the 20", "minIncidents"),
@@ -277,6 +293,10 @@ SET_RULES = [
     (every(equal_rivals), None, "W-MARGINS", "in all 9 incidents the cause leads by 0.200", "rivals"),
     (every(lambda one, _: one["label"].update(family="f")), None, "W-FAMILY", "9 incidents are of the family f", "memory"),
     (every(lambda one, position: one["alert"].update(firedAt=ONSET + 60 + 600 * position)), None, "W-OVERLAP", "its window begins before GT-01", "windowSeconds"),
+    (every(one_clock_is_wrong), None, "E-SKEW", "the samples of rival are 200000000 s (2314 days) later than those of the other services, in 9 of 9", "the column that is right"),
+    (first("onset", value=ONSET - 60), None, "W-ONSET", "its onset is 60 s before its alert's; they are equal in 8 others", "which of the two"),
+    (every(lambda one, _: [row.pop(name) for row in one["telemetry"]["services"].values() for name in ("criticality", "errorRate")]), None, "W-NO-RATES", "no service of any incident has a criticality", "add them"),
+    (every(one_flat_metric), None, "W-CONSTANT", "success never changes in any of its 18 series of the set", "was not measured"),
     (skewed(8, "samples"), None, "E-SKEW", "the samples of 9 of 9 incidents are about 8 h later", "local time"),
     (skewed(-7, "changes"), None, "E-SKEW", "the changes of 9 of 9 incidents are about 7 h earlier", "local time"),
 ]  # fmt: skip
@@ -343,6 +363,23 @@ def test_equal_margins_are_seen_in_a_baseline_too():
 def test_an_innocent_word_is_no_leak(rename):
     found, _ = linted(first("alert", "name", value=rename))
     assert not [one for one in found if one.code == "E-LEAK"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [
+        ("otel-demo-product-catalog-network-delay", True),
+        ("cpustress-recommendation-1", True),
+        ("pod-failure-checkout", True),
+        ("kube-scheduler", False),
+        ("checkout", False),
+        ("network-policy-agent", False),
+        ("stress-free-api", False),
+    ],
+)
+def test_an_experiment_is_no_cause(cause, told):
+    found, _ = linted(first("expectedRootCause", value=cause))
+    assert ("E-INJECTOR" in {one.code for one in found}) == told
 
 
 def test_a_change_at_the_edges_of_the_window_counts_as_in_it():

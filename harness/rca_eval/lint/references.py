@@ -79,6 +79,15 @@ def unreachable(subject: Subject) -> Iterator[Found]:
             yield Found("E-UNREACHABLE-CAUSE", at(position, "expectedRootCause"), text, fix)
 
 
+def many_causes(subject: Subject) -> Iterator[Found]:
+    """Each of several causes is a hit: if they are most of the services, so is a guess."""
+    for position, one in subject.incidents:
+        causes, services = len(one.expected_root_cause), len(one.topology.keys) if one.topology else 0
+        if causes > 1 and 2 * causes >= services > 0:
+            text = f"{causes} of its {services} services are its causes: a guess is right that often"
+            yield Found("W-MANY-CAUSES", at(position, "expectedRootCause"), text, "keep the cause alone")
+
+
 def symptom_is_not_the_alert(subject: Subject) -> Iterator[Found]:
     for position, one in subject.incidents:
         if one.symptom and one.alert and one.symptom != one.alert.service:

@@ -13,6 +13,7 @@ ANY_WINDOW: tuple[Rule, ...] = (
     references.twice,
     references.calls_itself,
     references.unreachable,
+    references.many_causes,
     references.symptom_is_not_the_alert,
     references.distractor_is_the_cause,
     references.aliases_clash,

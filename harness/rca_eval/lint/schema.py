@@ -153,7 +153,8 @@ def _found(where: Path, problem: Mapping[str, Any]) -> Found:
         if split in text:
             message, _, fix = text.partition(split)
             return Found("E-SCHEMA", where, message, word + fix)
-    return Found("E-SCHEMA", where, text, "see docs/datasets.md for the form")
+    short = problem["type"] in ("too_short", "string_too_short")
+    return Found("E-SCHEMA", where, text, "add what is missing" if short else "correct it")
 
 
 def _meant(where: Path) -> str:

@@ -138,6 +138,7 @@ INCIDENT_RULES = [
     (first("topology", "calls", value=[]), "E-UNREACHABLE-CAUSE", "expectedRootCause", "in 3 calls", "add the calls between"),
     (chain, "E-UNREACHABLE-CAUSE", "expectedRootCause", "it is 5 calls away", "add the calls that are missing"),
     (reversed_calls, "E-UNREACHABLE-CAUSE", "expectedRootCause", "is not reached", "turn the calls around"),
+    (first("expectedRootCause", value=["authelia", "rag-chat"]), "W-MANY-CAUSES", "expectedRootCause", "2 of its 4 services", "keep the cause alone"),
     (first("symptom", value="rag-chat"), "E-SYMPTOM", '"symptom"', "its alert is of bluerobin-web", "give both"),
     (first("distractors", 0, "service", value="authelia"), "E-DISTRACTOR", "{", "its cause and a topologyTrap", "correct one"),
     (first("topology", "services", 0, "aliases", value=["rag-chat"]), "E-ALIAS", '"rag-chat"', "is also a service", "remove it"),

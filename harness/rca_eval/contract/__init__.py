@@ -29,6 +29,7 @@ from rca_eval.contract.protocol import (
     parse_variants,
 )
 from rca_eval.contract.scorecard import (
+    Acceptance,
     ArmResult,
     Baseline,
     BaselineMttr,
@@ -53,6 +54,7 @@ __all__ = [
     "ARMS",
     "METRIC_NAMES",
     "PREDICTIONS_LIMIT",
+    "Acceptance",
     "Arm",
     "ArmResult",
     "Baseline",

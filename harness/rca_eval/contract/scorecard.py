@@ -6,15 +6,22 @@ evidence, `sha256` the whole document.
 """
 
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from rca_eval.contract.canonical import digest
 from rca_eval.contract.errors import Reason
 from rca_eval.contract.groundtruth import FaultClass, IncidentId
 from rca_eval.contract.metrics import MetricName, aggregate, pessimistic_order, pessimistic_rank
-from rca_eval.contract.model import MIB, Bool, Int, Model, Name, One, ServiceKey, Sha256
+from rca_eval.contract.model import MIB, PRINTABLE, Bool, Int, Model, Name, One, ServiceKey, Sha256
 from rca_eval.contract.numbers import Figure
 from rca_eval.contract.protocol import Arm, Engine, Mode, Revision, VariantName
 
@@ -22,6 +29,7 @@ SCORECARD_LIMIT = 16 * MIB
 
 Status = Literal["Ranked", "Error", "Timeout", "Missing"]
 Rank = Annotated[Int, Field(ge=1)]
+Text = Annotated[str, StringConstraints(pattern=PRINTABLE, min_length=1, max_length=1000)]
 
 
 class ScoredCandidate(Model):
@@ -218,9 +226,30 @@ class Scorecard(Model):
         return digest(self.deterministic)
 
 
+class Acceptance(Model):
+    """A lawful change of the reference: the file that it replaces (sha256 of its bytes), that file's engine, and why."""
+
+    previous_sha256: Sha256
+    previous_engine: Engine
+    reason: Text
+
+
 class BaselineProvenance(Model):
+    """Where a baseline comes from. `revision` is what was measured, `evidenceSha256` the digest of the scorecard's
+    deterministic part, `accepted` every change since the first baseline, the oldest first.
+
+    The last three came later: they are left out where they say nothing, so that the bytes of older files stay.
+    """
+
     engine: Engine
     created_by: Name
+    revision: Revision | None = None
+    evidence_sha256: Sha256 | None = None
+    accepted: Annotated[tuple[Acceptance, ...], Field(max_length=1000)] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in handler(self).items() if value not in (None, (), [])}
 
 
 class BaselineMttr(Model):

@@ -3,30 +3,43 @@
 import json
 
 from rca_eval.contract import (
+    ArmResult,
     Baseline,
     BaselineMttr,
     BaselineProvenance,
     ContractError,
     Reason,
     Scorecard,
+    is_finite,
+    nine,
     parse_baseline,
 )
 from rca_eval.data import PROFILES, baseline_bytes
+from rca_eval.gate.figures import arm_figures
 
 CREATED_BY = "rca-eval baseline write"
 
 
 def from_scorecard(card: Scorecard, *, comment: str = "") -> Baseline:
-    """Raises `ContractError(BaselineInvalid)` if the scorecard must not become a reference."""
+    """The baseline that a scorecard gives. Raises `ContractError(BaselineInvalid)` if it must not become a reference."""
+    if card.provenance != "Scored":
+        raise _refused("it is self-reported, and a reference has to be measured")
     arms = card.deterministic.arms_of("AllShadow")
     if not arms or "LivePath" not in {arm.arm for arm in arms}:
         raise _refused("it has no AllShadow variant with a LivePath arm")
     if not card.measured.repeats.identical or card.measured.repeats.count < 2:
         raise _refused("its repeats are not two or more identical ones")
+    for arm in arms:
+        _check(arm)
     owner = card.deterministic.owner_of("AllShadow")
     return Baseline(
         comment=comment,
-        provenance=BaselineProvenance(engine=card.measured.engine, created_by=CREATED_BY),
+        provenance=BaselineProvenance(
+            engine=card.measured.engine,
+            created_by=CREATED_BY,
+            revision=card.deterministic.revision or None,
+            evidence_sha256=card.deterministic_sha256(),
+        ),
         dataset=card.deterministic.dataset,
         arms=arms,
         mttr_seconds=tuple(
@@ -35,6 +48,20 @@ def from_scorecard(card: Scorecard, *, comment: str = "") -> Baseline:
             if row.variant == owner
         ),
     )
+
+
+def _check(arm: ArmResult) -> None:
+    """A reference is believed for a long time, so its figures must follow from its rows."""
+    if not arm.incidents:
+        raise _refused(f"its arm {arm.arm} holds no incident")
+    for where, figure in arm_figures(arm):
+        if not is_finite(figure):
+            raise _refused(f"{where} is {figure}")
+    wrong = [row.id for row in arm.incidents if row.rank != row.true_rank()]
+    if wrong:
+        raise _refused(f"the rank of {wrong[0]} in {arm.arm} does not follow from its candidates")
+    if arm.metrics != {name: nine(value) for name, value in arm.recomputed().items()}:
+        raise _refused(f"the metrics of {arm.arm} do not follow from its rows")
 
 
 def to_text(baseline: Baseline) -> str:

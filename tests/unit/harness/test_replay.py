@@ -58,8 +58,10 @@ def test_two_processes_with_other_hash_seeds_and_orders_give_identical_answers(s
 def test_shadow_is_the_committed_baseline_byte_for_byte(scorecards, profile):
     committed = parse_baseline(baseline_bytes(profile))
     mine = from_scorecard(scorecards[profile], comment=committed.comment)
-    # Times are a machine's; everything else must be the very bytes of the file.
-    timeless = mine.model_copy(update={"mttr_seconds": committed.mttr_seconds})
+    # Times are a machine's, and where a file comes from is its own; all else must be the very bytes of the file.
+    timeless = mine.model_copy(
+        update={"mttr_seconds": committed.mttr_seconds, "provenance": committed.provenance}
+    )
     assert to_text(timeless).encode() == baseline_bytes(profile)
 
 

@@ -194,6 +194,15 @@ class WouldBeRow(Model):
     entities: tuple[str, ...]
 
 
+class ShadowDecisionRow(Model):
+    """How often a component in Shadow would have ranked as the governing path did, over both arms."""
+
+    component: Name | None = None
+    variant: VariantName
+    agree: Annotated[Int, Field(ge=0)]
+    disagree: Annotated[Int, Field(ge=0)]
+
+
 class Repeats(Model):
     count: Annotated[Int, Field(ge=0)]
     identical: Bool
@@ -209,6 +218,7 @@ class Measured(Model):
     repeats: Repeats
     total_seconds: tuple[Figure, ...]
     would_be: tuple[WouldBeRow, ...] = ()
+    shadow_decisions: tuple[ShadowDecisionRow, ...] = ()
 
 
 class Scorecard(Model):

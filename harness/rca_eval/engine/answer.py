@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from rca_eval.contract import EngineIncident, Prediction, RankedEntity, Run, nine, one_line
+from rca_eval.contract.protocol import MAX_CANDIDATES
 from rca_eval.engine.blend import Blend
 from rca_eval.engine.components import KEYS, active_keys
 from rca_eval.engine.investigation import Graph, Ranking, gather
@@ -24,7 +25,9 @@ def answer(
     pipeline = Pipeline(incident, gather(incident, graph, memory), blend)
     active = active_keys(run.modes)
     governing = pipeline.conclude(active)
-    would_be = {key: pipeline.conclude(active | {key}).keys for key in KEYS if key not in active}
+    would_be = {
+        key: pipeline.conclude(active | {key}).keys[:MAX_CANDIDATES] for key in KEYS if key not in active
+    }
     return Prediction(
         variant=run.variant,
         arm=run.arm,
@@ -39,14 +42,14 @@ def answer(
 
 
 def entities(ranking: Ranking) -> tuple[RankedEntity, ...]:
-    """Best first, figures with nine digits."""
+    """Best first, at most as many as the protocol holds; figures with nine digits."""
     return tuple(
         RankedEntity(
             entity=one.key,
             score=Decimal(nine(one.score)),
             terms={term: Decimal(nine(value)) for term, value in one.terms.items()},
         )
-        for one in ranking.candidates
+        for one in ranking.candidates[:MAX_CANDIDATES]
     )
 
 

@@ -13,12 +13,14 @@ from rca_eval.contract import (
     Predictions,
     Repeats,
     SecondsRow,
+    ShadowDecisionRow,
     Variant,
     WouldBeRow,
     canonical,
     nine,
 )
 from rca_eval.contract.metrics import mean, median
+from rca_eval.contract.protocol import VariantName
 from rca_eval.job.prepare import Case
 
 Key = tuple[str, str, str]
@@ -77,6 +79,24 @@ def measured(
             nine(sum((Fraction(a.seconds) for a in repeat.predictions), Fraction(0))) for repeat in answers
         ),
         would_be=tuple(would_be),
+        shadow_decisions=_decisions(would_be, work, results[0]),
+    )
+
+
+def _decisions(
+    rows: Sequence[WouldBeRow], work: Sequence[Case], results: Mapping[Key, IncidentResult]
+) -> tuple[ShadowDecisionRow, ...]:
+    """Agree means the same list of services; an incident without a ranking has nothing to agree with."""
+    case_of = {(case.arm, case.incident.id): case.case for case in work}
+    count: dict[tuple[VariantName, str | None], list[int]] = {}
+    for row in rows:
+        governing = results[row.variant, row.arm, case_of[row.arm, row.incident]]
+        if governing.status == "Ranked":
+            same = row.entities == tuple(one.key for one in governing.candidates)
+            count.setdefault((row.variant, row.component), [0, 0])[not same] += 1
+    return tuple(
+        ShadowDecisionRow(component=component, variant=variant, agree=agree, disagree=disagree)
+        for (variant, component), (agree, disagree) in count.items()
     )
 
 

@@ -21,6 +21,7 @@ from rca_eval.contract import (
     sha256,
 )
 from rca_eval.contract.protocol import (
+    MAX_CANDIDATES,
     EngineAlert,
     EngineIncident,
     EngineService,
@@ -50,6 +51,7 @@ from rca_eval.graph import graph_key
 from rca_eval.graph.store import Candidate
 from rca_eval.job.engine import decisions, run_engine
 from rca_eval.job.prepare import prepare
+from rca_eval.job.scoring import score
 from rca_eval.modes import line_schema
 
 T = 1700000000
@@ -303,3 +305,34 @@ def test_a_would_be_ranking_agrees_only_if_it_is_the_governing_one(ranked, outco
     )
     (found,) = decisions(prediction)
     assert (found.component, found.outcome, found.seconds) == (MEMORY, outcome, 0.002)
+
+
+def test_the_scorecard_counts_a_would_be_ranking_that_is_not_the_governing_one(tmp_path, capsys):
+    data = ground_truth_bytes("seed")
+    truth, shadow = parse_ground_truth(data), (Variant(name="AllShadow", modes={"K": "Shadow"}),)
+    prepare(truth, sha256(data), shadow, revision="r", repeats=1, folder=tmp_path)
+    run_engine(tmp_path / "1", tmp_path, blend=Blend(), store="embedded")
+    document = parse_predictions((tmp_path / "predictions.json").read_bytes())
+    first, *rest = document.predictions
+    turned = first.model_copy(update={"would_be": {**first.would_be, MEMORY: first.would_be[MEMORY][::-1]}})
+    changed = document.model_copy(update={"predictions": (turned, *rest)})
+    card = score(truth, sha256(data), shadow, [changed], revision="r", control=None)
+    counts = {row.component: (row.agree, row.disagree) for row in card.measured.shadow_decisions}
+    assert counts == {**dict.fromkeys(KEYS, (18, 0)), MEMORY: (17, 1)}
+    capsys.readouterr()
+
+
+def test_more_candidates_than_the_protocol_holds_are_cut_off_at_the_end(store):
+    rows = {f"s{n}": half(0, n / 10000, 0, 0) for n in range(MAX_CANDIDATES + 2)}
+    incident, _ = case(rows)
+    run = Run(
+        variant="With",
+        arm="LivePath",
+        case=incident.case,
+        modes={},
+        incident=f"LivePath/{incident.case}.json",
+    )
+    with store.incident(graph_key("many", "LivePath"), incident) as graph:
+        found = answer(run, incident, graph, Blend())
+    assert [one.entity for one in found.candidates[:2]] == [f"s{MAX_CANDIDATES + 1}", f"s{MAX_CANDIDATES}"]
+    assert {len(found.candidates), *map(len, found.would_be.values())} == {MAX_CANDIDATES}

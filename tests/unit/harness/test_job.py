@@ -344,6 +344,11 @@ def test_the_three_commands_give_a_framed_scorecard_whose_digest_is_in_the_termi
     assert card.measured.repeats.identical
     logged = {row.variant for row in card.measured.would_be if row.component == KEY}
     assert logged == {"AllShadow"}
+    counts = {
+        (row.variant, row.component): (row.agree, row.disagree) for row in card.measured.shadow_decisions
+    }
+    assert counts["AllShadow", KEY] == (18, 0)
+    assert len(counts) == 7
 
 
 @pytest.mark.parametrize(

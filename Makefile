@@ -2,7 +2,7 @@
 # hack/find-python finds one. PYTEST_ARGS='-k gate -x' goes to pytest.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-fast check format lock cluster-up cluster-down venv
+.PHONY: help bench demo demo-down test test-fast check format lock cluster-up cluster-down venv
 
 PY := .venv/bin/python
 export PYTHON
@@ -31,6 +31,9 @@ check: venv ## lint, types, layers, generated files, chart
 format: venv ## format the source and sort the imports
 	@$(PY) -m ruff check --quiet --fix-only .
 	@$(PY) -m ruff format .
+
+bench: venv ## how fast the harness is, against its bounds (BENCH_ARGS='baro --data FOLDER'; see docs/performance.md)
+	@$(PY) -m benchmarks $(BENCH_ARGS)
 
 lock: ## write locks/*.txt anew from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
 	@python=$$(hack/find-python) && "$$python" -m hack.lock $(LOCK_ARGS)

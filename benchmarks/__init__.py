@@ -1,0 +1,1 @@
+"""How fast the harness is, against stated bounds: `python -m benchmarks --help`."""

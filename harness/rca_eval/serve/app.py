@@ -25,7 +25,7 @@ from rca_eval.modes import ModeFile
 from rca_eval.serve.agent import Agent
 from rca_eval.serve.context import Source
 from rca_eval.serve.guard import Guard
-from rca_eval.serve.lines import Lines
+from rca_eval.serve.lines import Lines, capturing
 from rca_eval.serve.problems import ProblemError
 from rca_eval.serve.resource import Resource
 from rca_eval.serve.routes import Routes
@@ -48,11 +48,11 @@ def serve(settings: Settings, source: Source) -> None:
         lines.event(
             "noModes", source=settings.modes, reason="it does not exist; every component is in Shadow"
         )
-    with _listening(settings.host, settings.port) as listener:
+    with capturing(lines), _listening(settings.host, settings.port) as listener:
         host, port = listener.getsockname()[:2]
         lines.event("started", listen=f"{host}:{port}", pid=os.getpid(), source=source.name)
         # What is on this machine is there or never will be; a server elsewhere may be late.
-        first: list[Resource[Any]] = [part for part, mine in ((graphs, local), (database, is_file)) if mine]
+        first: list[Resource[Any]] = [part for part, mine in ((database, is_file), (graphs, local)) if mine]
         asyncio.run(_run(agent, listener, first))
     lines.event("stopped")
 

@@ -34,7 +34,7 @@ class ProblemError(Exception):
         super().__init__(detail)
         self.status = status
         self.reason = reason
-        self.detail = detail
+        self.detail = detail if detail.endswith(("?", ".")) else f"{detail}."
         self.close = close
 
     def plain(self, request_id: str) -> dict[str, Any]:

@@ -15,10 +15,11 @@ and a dozen exact operations follow. For whole tables of floats see `engine.baro
 """
 
 import decimal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
+from typing import Any
 
 from rca_eval.contract.protocol import EngineSeries
 
@@ -72,12 +73,29 @@ def deviation(series: EngineSeries, onset: int, window: int) -> Fraction | None:
     if len(pre) < MIN_PRE or len(post) < MIN_POST:
         return None
     pre.sort()
-    low, high = min(post), max(post)
+    return exactly(_z, pre, min(post), max(post))
+
+
+def exactly[T](
+    formula: Callable[[Sequence[Any], Any, Any], T], pre: Sequence[Decimal], low: Decimal, high: Decimal
+) -> T:
+    """A formula over the samples before (sorted) and the least and the greatest after; exact, with decimals if that
+    can be, else with fractions.
+    """
     try:
         with localcontext(EXACTLY):
-            return _z(pre, low, high)
+            return formula(pre, low, high)
     except Inexact:
-        return _z([Fraction(value) for value in pre], Fraction(low), Fraction(high))
+        return formula([Fraction(value) for value in pre], Fraction(low), Fraction(high))
+
+
+def usual_range[N: (Decimal, Fraction)](pre: Sequence[N], low: N, high: N) -> tuple[N, N] | None:
+    """Where z reaches 3 (`PRESENT_FROM`) on both sides of the median; None where nothing ever changes."""
+    spread = max(pre[-1], high) - min(pre[0], low)
+    if not spread:
+        return None
+    middle, reach = 50 * _twice_middle(pre), PRESENT_FROM * max(25 * _four_iqr(pre), spread)
+    return (middle - reach) / 100, (middle + reach) / 100
 
 
 def _z[N: (Decimal, Fraction)](pre: Sequence[N], low: N, high: N) -> Fraction:
@@ -85,9 +103,13 @@ def _z[N: (Decimal, Fraction)](pre: Sequence[N], low: N, high: N) -> Fraction:
     spread = max(pre[-1], high) - min(pre[0], low)
     if not spread:
         return Fraction(0)
-    twice_middle = pre[(len(pre) - 1) // 2] + pre[len(pre) // 2]
+    twice_middle = _twice_middle(pre)
     twice_away = max(high + high - twice_middle, twice_middle - low - low)
     return Fraction(50 * twice_away) / Fraction(max(25 * _four_iqr(pre), spread))
+
+
+def _twice_middle[N: (Decimal, Fraction)](ordered: Sequence[N]) -> N:
+    return ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]
 
 
 def iqr(values: Sequence[Fraction]) -> Fraction:

@@ -6,12 +6,8 @@ With onset T and window W: usual = samples in [T - W, T - 60); a sample at t in 
 an alert's onset is not the fault's.
 """
 
-from collections.abc import Sequence
-from decimal import Decimal
-from fractions import Fraction
-
 from rca_eval.contract.protocol import EngineSeries
-from rca_eval.engine.baro import AFTER_SECONDS, MIN_POST, MIN_PRE, PRESENT_FROM, QUIET_SECONDS, RANGE_SHARE
+from rca_eval.engine.baro import AFTER_SECONDS, MIN_POST, MIN_PRE, QUIET_SECONDS, exactly, usual_range
 
 
 def first_deviation(series: EngineSeries, onset: int, window: int) -> int | None:
@@ -21,13 +17,10 @@ def first_deviation(series: EngineSeries, onset: int, window: int) -> int | None
     after = [value for at, value in known if onset <= at <= onset + AFTER_SECONDS]
     if len(usual) < MIN_PRE or len(after) < MIN_POST:
         return None
-    spread = Fraction(max(usual[-1], *after)) - Fraction(min(usual[0], *after))
-    if spread == 0:
+    bounds = exactly(usual_range, usual, min(after), max(after))
+    if bounds is None:
         return None
-    iqr = _quantile(usual, 3) - _quantile(usual, 1)
-    reach = PRESENT_FROM * max(iqr, RANGE_SHARE * spread)
-    middle = _quantile(usual, 2)
-    low, high = middle - reach, middle + reach
+    low, high = bounds
     # A Decimal is compared with a Fraction exactly, and without being turned into one.
     moments = [
         at
@@ -35,10 +28,3 @@ def first_deviation(series: EngineSeries, onset: int, window: int) -> int | None
         if onset - QUIET_SECONDS <= at <= onset + AFTER_SECONDS and (value <= low or value >= high)
     ]
     return min(moments, default=None)
-
-
-def _quantile(ordered: Sequence[Decimal], quarters: int) -> Fraction:
-    """The inclusive method: linear interpolation between order statistics."""
-    whole, rest = divmod(quarters * (len(ordered) - 1), 4)
-    below = Fraction(ordered[whole])
-    return below + Fraction(rest, 4) * (Fraction(ordered[whole + 1]) - below) if rest else below

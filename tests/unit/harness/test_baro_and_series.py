@@ -14,6 +14,7 @@ from rca_eval.contract.groundtruth import Generator
 from rca_eval.contract.metrics import median
 from rca_eval.contract.protocol import EngineSeries
 from rca_eval.engine.baro import baro_signal, deviation, iqr
+from rca_eval.engine.starts import first_deviation
 from rca_eval.job.series import expand
 
 T, W = 1700000000, 1800
@@ -221,3 +222,22 @@ def test_the_signal_is_the_formula_over_all_services(services):
     assert found.present == (highest >= 3)
     usable = [key for key, many in scores.items() if any(z is not None for z in many)]
     assert found.coverage == (Fraction(len(usable), len(services)) if services else 0)
+
+
+def first_by_the_book(rows, onset, window):
+    """The first sample from a minute before the onset on that alone would make z at least 3."""
+    if by_the_book(rows, onset, window) in (None, 0):
+        return None
+    known = [(at, Fraction(value)) for at, value in rows if value is not None]
+    pre = sorted(value for at, value in known if onset - window <= at < onset - 60)
+    seen = [value for at, value in known if onset <= at <= onset + 600]
+    scale = max(iqr(pre), (max(pre + seen) - min(pre + seen)) / 100)
+    late = [(at, value) for at, value in known if onset - 60 <= at <= onset + 600]
+    return min((at for at, value in late if abs(value - median(pre)) >= 3 * scale), default=None)
+
+
+@given(samples)
+@example([(T - 600 + 10 * n, Decimal(n % 3)) for n in range(9)] + [(T + n, Decimal(n + 2)) for n in range(9)])
+def test_the_first_deviation_is_where_the_formula_reaches_three(rows):
+    made = EngineSeries.model_construct(metric="m", samples=tuple(rows))
+    assert first_deviation(made, T, W) == first_by_the_book(rows, T, W)

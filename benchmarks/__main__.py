@@ -112,7 +112,8 @@ def _table(result: dict[str, Any]) -> str:
         bound = ""
         if row["limit"] is not None:
             sign = ">=" if row["at_least"] else "<="
-            bound = f"  {sign} {row['limit']:g}  {'ok' if row['kept'] else 'MISSED'}"
+            held = "least " if row["by_least"] else ""
+            bound = f"  {held}{sign} {row['limit']:g}  {'ok' if row['kept'] else 'MISSED'}"
         spread = (
             f"  ({row['least']:.3f} to {row['most']:.3f}, n={row['repeats']})" if row["repeats"] > 1 else ""
         )

@@ -50,6 +50,7 @@ def run(*, repeats: int = 15, store: str = EMBEDDED) -> Outcome:
                     "ms",
                     [inner for inner, _ in rounds],
                     limit=LIMITS[arm],
+                    by_least=True,
                 ),
                 Figure.of(
                     f"{arm}: with seeding and dropping the graph", "ms", [outer for _, outer in rounds]

@@ -14,7 +14,6 @@ from rca_eval.report.rows import (
     margin_of,
     ranked,
     term_rows,
-    true_rank,
 )
 from rca_eval.report.sensitivity import ranges
 from rca_eval.report.text import NAME, clean, count
@@ -89,7 +88,7 @@ def explanation(pair: Pair, card: Scorecard, truth: GroundTruth | None) -> Expla
     """The whole story of one incident. Total for whatever a scorecard can hold."""
     now, then = pair.now, pair.then
     cause, winner = contenders(now)
-    found = explain(pair) if true_rank(now) != 1 else None
+    found = explain(pair) if pair.rank_now != 1 else None
     incident = next((one for one in truth.incidents if one.id == now.id), None) if truth else None
     return Explanation(
         id=now.id,
@@ -105,8 +104,8 @@ def explanation(pair: Pair, card: Scorecard, truth: GroundTruth | None) -> Expla
         expected=now.expected,
         winner=clean(winner, NAME) if winner else None,
         cause=cause,
-        rank_was=true_rank(then) if then else None,
-        rank_now=true_rank(now),
+        rank_was=pair.rank_was,
+        rank_now=pair.rank_now,
         margin_was=margin_of(then) if then else None,
         margin_now=margin_of(now),
         table_was=clean(then.table, NAME) if then and then.table else None,

@@ -40,25 +40,29 @@ class Pair:
     then: IncidentResult | None
     against: Against
     outcome: Outcome
+    rank_now: int | None
+    rank_was: int | None
 
 
 def pairs(side: Side) -> Iterator[Pair]:
     """Every incident with its outcome: lost if any reference had it, else fixed if the first one had not."""
     before = [(name, {row.id: row for row in arm.incidents}) for name, arm in side.references]
+    nobody: tuple[Against, None, None] = (
+        side.references[0][0] if side.references else "Baseline",
+        None,
+        None,
+    )
     for now in side.now.incidents:
-        known = [(name, rows[now.id]) for name, rows in before if now.id in rows]
-        hit = true_rank(now) == 1
-        had = [(name, then) for name, then in known if true_rank(then) == 1]
-        chosen = (had or known) if not hit else known
-        against, then = (
-            chosen[0] if chosen else (side.references[0][0] if side.references else "Baseline", None)
-        )
+        known = [(name, rows[now.id], true_rank(rows[now.id])) for name, rows in before if now.id in rows]
+        rank_now = true_rank(now)
+        had = [one for one in known if one[2] == 1]
+        against, then, rank_was = next(iter((had or known) if rank_now != 1 else known), nobody)
         outcome: Outcome = "StillMissed"
-        if hit:
-            outcome = "Kept" if then is None or true_rank(then) == 1 else "Fixed"
+        if rank_now == 1:
+            outcome = "Kept" if then is None or rank_was == 1 else "Fixed"
         elif had or not known:
             outcome = "Lost"
-        yield Pair(side, now, then, against, outcome)
+        yield Pair(side, now, then, against, outcome, rank_now, rank_was)
 
 
 def incident_row(pair: Pair) -> IncidentRow:
@@ -75,8 +79,8 @@ def incident_row(pair: Pair) -> IncidentRow:
         error=clean(now.error) if now.error else None,
         expected=now.expected,
         first=clean(order[0], NAME) if order else None,
-        rank_was=true_rank(then) if then else None,
-        rank_now=true_rank(now),
+        rank_was=pair.rank_was,
+        rank_now=pair.rank_now,
         margin_was=margin_of(then) if then else None,
         margin_now=margin_of(now),
         seconds=pair.side.seconds.get(now.id),
@@ -100,8 +104,8 @@ def lost_row(pair: Pair, found: Counterfactual | None, timeline: Callable[[str],
         expected=now.expected,
         cause=cause,
         winner=clean(winner, NAME) if winner else None,
-        rank_was=true_rank(then) if then else None,
-        rank_now=true_rank(now),
+        rank_was=pair.rank_was,
+        rank_now=pair.rank_now,
         table_was=clean(then.table, NAME) if then and then.table else None,
         table_now=clean(now.table, NAME) if now.table else None,
         margin_was=margin_of(then) if then else None,

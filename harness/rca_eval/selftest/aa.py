@@ -106,7 +106,7 @@ def replays(made: Bench, tree: Path, count: int, *, parallel: int, on_step: Step
             failure = str(error)
             pool.shutdown(wait=False, cancel_futures=True)
         except BaseException:
-            made.workers.close()
+            made.workers.stop()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return Replays(found, processes, shuffles, compared, differing, tuple(where)[:SHOWN], failure)

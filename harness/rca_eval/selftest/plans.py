@@ -25,19 +25,18 @@ class Question:
     component: bool = True
 
 
-def questions(group: str = "") -> tuple[Question, ...]:
-    """All of them, the one that the group is about first: what it catches need not be asked again.
+def questions(group: str = "") -> tuple[tuple[Question, ...], ...]:
+    """All of them, in stages: what an early stage has caught by accuracy need not be asked again.
 
-    Alone, the keys of the other components are absent, so that an engine that takes a missing key for Active shows it.
-    Beside, all others are Active.
+    First the component that the group is about, then everything Active, then the rest. Alone, the keys of the other
+    components are absent, so that an engine that takes a missing key for Active shows it; beside, all others are Active.
     """
     first = FIRST_KEY.get(group, KEYS[0])
-    keys = sorted(KEYS, key=lambda key: key != first)
-    alone = [Question(short(key), variants(key, {})) for key in keys]
-    beside = Question(
-        f"{short(first)} beside", variants(first, {key: "Active" for key in KEYS if key != first})
-    )
-    return (*alone, beside, _words())
+    alone = {key: Question(short(key), variants(key, {})) for key in KEYS}
+    others = {key: "Active" for key in KEYS if key != first}
+    beside = Question(f"{short(first)} beside", variants(first, others))
+    rest = tuple(alone[key] for key in KEYS if key != first)
+    return (alone[first],), (beside,), (*rest, _words())
 
 
 def _words() -> Question:

@@ -14,13 +14,16 @@ from rca_eval.graph import open_store
 from rca_eval.job.control import run_known_bad
 from rca_eval.replay import bundled_for, from_scorecard
 from rca_eval.selftest.judge import Material, judge, scorecards
-from rca_eval.selftest.mutant import Mutant, outdated
+from rca_eval.selftest.mutant import GROUPS, Mutant, outdated
 from rca_eval.selftest.outcome import Outcome, Sight, Survey
 from rca_eval.selftest.plans import questions
 from rca_eval.selftest.processes import EngineEndedError, Workers, workers
 from rca_eval.selftest.tree import PACKAGE, copy_package, mutated
 
 TIMEOUT_SECONDS = 120
+EVERYTHING = tuple(
+    {question.name: question for group in GROUPS for stage in questions(group) for question in stage}.values()
+)
 Step = Callable[[str], None]
 
 
@@ -58,9 +61,9 @@ def bench(
             folder=folder / "prepared",
             baseline=baseline or bundled_for(digest),
         )
-        for question in questions():
+        for question in EVERYTHING:
             material.incidents(question)
-        with workers(store.url, TIMEOUT_SECONDS) as started:
+        with workers(base, store.url, TIMEOUT_SECONDS) as started:
             made = Bench(base, folder, started, material)
             on_step("the engine without a fault")
             yield _passing(made)
@@ -70,15 +73,15 @@ def _passing(made: Bench) -> Bench:
     material = made.material
     if material.baseline is None:
         try:
-            card = scorecards(
-                material, made.workers, made.base, _fresh(made.folder / "own"), [questions()[0]]
-            )[0]
+            card = scorecards(material, made.workers, made.base, _fresh(made.folder / "own"), EVERYTHING[:1])[
+                0
+            ]
         except EngineEndedError as error:
             raise ContractError(
                 Reason.ENGINE_FAILED, f"the engine without a fault failed: {error}."
             ) from None
         material = replace(material, baseline=from_scorecard(card))
-    for one in judge(material, made.workers, made.base, made.folder / "unmutated", questions()):
+    for one in judge(material, made.workers, made.base, made.folder / "unmutated", EVERYTHING):
         if one.caught:
             raise ContractError(
                 Reason.BASELINE_INVALID,
@@ -90,7 +93,7 @@ def _passing(made: Bench) -> Bench:
 
 def survey(made: Bench, mutants: Sequence[Mutant], *, parallel: int, on_step: Step) -> Survey:
     """Judge the mutants. Raises `ContractError(SelftestInvalid)` if one does not fit the source, before any is run."""
-    check(mutants)
+    check(mutants, made.base / PACKAGE.name)
     done: dict[str, Outcome] = {}
     with ThreadPoolExecutor(parallel) as pool:
         futures: list[Future[Outcome]] = [pool.submit(_outcome, made, mutant) for mutant in mutants]
@@ -100,7 +103,7 @@ def survey(made: Bench, mutants: Sequence[Mutant], *, parallel: int, on_step: St
                 done[outcome.mutant.name] = outcome
                 on_step(f"{len(done)} of {len(mutants)} mutants; {outcome.mutant.name} {outcome.status}")
         except BaseException:
-            made.workers.close()  # so that the pool's threads end, and the pool with them
+            made.workers.stop()  # so that the pool's threads end, and the pool with them
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return Survey(
@@ -109,9 +112,9 @@ def survey(made: Bench, mutants: Sequence[Mutant], *, parallel: int, on_step: St
     )
 
 
-def check(mutants: Sequence[Mutant]) -> None:
-    """Raises `ContractError(SelftestInvalid)` naming every mutant that does not fit the installed source."""
-    problems = outdated(mutants, PACKAGE)
+def check(mutants: Sequence[Mutant], package: Path = PACKAGE) -> None:
+    """Raises `ContractError(SelftestInvalid)` naming every mutant that does not fit the source."""
+    problems = outdated(mutants, package)
     if problems:
         raise ContractError(
             Reason.SELFTEST_INVALID,
@@ -123,12 +126,11 @@ def check(mutants: Sequence[Mutant]) -> None:
 def _outcome(made: Bench, mutant: Mutant) -> Outcome:
     """First the question that the mutant's group is about; the others only if something is left to learn."""
     tree = mutated(made.base, mutant, made.folder / mutant.name / "tree")
-    first, *others = questions(mutant.group)
     sights: list[Sight] = []
-    for stage, asked in enumerate(([first], others)):
+    for stage, asked in enumerate(questions(mutant.group)):
         folder = made.folder / mutant.name / str(stage)
         sights += judge(made.material, made.workers, tree, folder, asked, prepares=mutant.prepares)
-        if sights[-1].accuracy and sights[-1].incidents:
+        if any(one.accuracy for one in sights):
             break
     return Outcome(mutant, tuple(sights))
 

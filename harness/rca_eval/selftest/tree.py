@@ -41,3 +41,9 @@ def mutated(base: Path, mutant: Mutant, folder: Path) -> Path:
         elif (path.parent, path.name.partition(".")[0]) not in compiled:
             target.symlink_to(path)
     return folder
+
+
+def edited(tree: Path) -> list[str]:
+    """The modules of a copy that are files of its own and no links; of the whole copy: all of them."""
+    package = tree / PACKAGE.name
+    return sorted(str(path.relative_to(package)) for path in package.rglob("*.py") if not path.is_symlink())

@@ -1,11 +1,9 @@
-"""One process that imports a copy of the package and answers incidents with the engine in it.
+"""What runs in a copy of the package: the commands of an eval Job's containers, with the engine that the copy holds.
 
-`python -P -m rca_eval.selftest.worker TASKS`, with the copy first on PYTHONPATH. TASKS is a JSON file:
-`{"package": "…", "prepare": [environment, …], "engine": [environment, …]}`; the environments are those that the containers of an
-eval Job get, and the commands are those that these containers run. Exit status 3 says that another copy was imported.
+Tasks are `{"package": "…", "prepare": [environment, …], "engine": [environment, …]}`; the environments are those that the
+containers get. Exit status 3 says that another copy was imported.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -33,7 +31,3 @@ def main(tasks: dict[str, Any]) -> int:
         sys.stderr.write(f"{error.reason}: {error.message}\n")
         return INVALID
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(json.loads(Path(sys.argv[1]).read_bytes())))

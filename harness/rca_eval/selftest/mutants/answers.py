@@ -1,6 +1,7 @@
 """Answers that are not a function of the incident: order, chance, clocks, memory of earlier incidents."""
 
 from rca_eval.selftest.mutant import Mutant
+from rca_eval.selftest.mutants.order import NO_SCORES
 
 SORT = "return -one.score, one.key"
 GATHER = "pipeline = Pipeline(incident, gather(incident, graph, memory), blend)"
@@ -9,8 +10,9 @@ CANDIDATES = "candidates = graph.candidates()"
 TIES = "two candidates with one score, after rounding"
 
 
-def _i(name: str, new: str, imitates: str, *, needs: str = "") -> Mutant:
-    return Mutant(name, "answers", "engine/investigation.py", SORT, new, imitates, needs=needs)
+def _i(name: str, new: str, imitates: str, *, needs: str = "", scores: bool = True) -> Mutant:
+    more = () if scores else NO_SCORES
+    return Mutant(name, "answers", "engine/investigation.py", SORT, new, imitates, needs=needs, more=more)
 
 
 def _a(name: str, old: str, new: str, imitates: str, *, needs: str = "", equivalent: str = "") -> Mutant:
@@ -23,7 +25,12 @@ def _e(name: str, old: str, new: str, imitates: str, *, needs: str = "", equival
 
 MUTANTS = (
     _i("ties-by-hash", "return -one.score, hash(one.key)", "ties are broken by hash()", needs=TIES),
-    _i("order-by-hash", "return Fraction(hash(one.key)), one.key", "candidates come in the order of a set"),
+    _i(
+        "order-by-hash",
+        "return Fraction(hash(one.key)), one.key",
+        "candidates come in the order of a set",
+        scores=False,
+    ),
     _i("ties-by-identity", "return -one.score, id(one)", "ties are broken by address", needs=TIES),
     _i(
         "ties-by-chance",
@@ -35,6 +42,7 @@ MUTANTS = (
         "scores-with-noise",
         'return -one.score + Fraction(__import__("random").randrange(-30, 30), 1000), one.key',
         "a sampling ranker: noise of three hundredths",
+        scores=False,
     ),
     _i(
         "ties-by-time",
@@ -73,6 +81,7 @@ MUTANTS = (
         "return (Fraction(0),)",
         "candidates stay in the order in which services were listed",
         more=(
+            *NO_SCORES,
             (
                 "engine/investigation.py",
                 CANDIDATES,

@@ -1,14 +1,8 @@
-"""A wrong BARO term: its periods, its measure, and what is made of it."""
+"""A wrong BARO term: its periods, which samples are enough, and when a signal is present."""
 
 from rca_eval.selftest.mutant import Mutant
 
-RAW = "max(values, default=Fraction(0)) for service, values in usable.items()"
-TERM = "value / highest if highest else Fraction(0)"
 PRESENT = "present=highest >= PRESENT_FROM"
-AWAY = "max(high + high - twice_middle, twice_middle - low - low)"
-SCALE = "Fraction(max(25 * _four_iqr(pre), spread))"
-DROP = "a cause whose metric falls (throughput, success rate) while a rival's rises less"
-SEVERAL = "services with two metrics, of which the louder one decides"
 
 
 def _b(name: str, old: str, new: str, imitates: str, *, equivalent: str = "", needs: str = "") -> Mutant:
@@ -59,61 +53,6 @@ MUTANTS = (
         needs="samples older than the window, at another level",
     ),
     _b(
-        "baro-one-sided",
-        AWAY,
-        "high + high - twice_middle",
-        "only rises count, as in the published form for tables",
-        needs=DROP,
-    ),
-    _b("baro-drops-only", AWAY, "twice_middle - low - low", "only falls count"),
-    _b("baro-smaller-side", AWAY, AWAY.replace("max(", "min("), "the smaller deviation is taken"),
-    _b(
-        "baro-scale-floor-gone",
-        SCALE,
-        "Fraction(25 * _four_iqr(pre) or 100)",
-        "an IQR of 0 becomes 1, so units matter",
-        needs="flat metrics in bytes beside ratios: an IQR of 0 before the onset",
-    ),
-    _b("baro-scale-is-range", SCALE, "Fraction(100 * spread)", "the range is the scale, and not the IQR"),
-    _b(
-        "baro-scale-of-one",
-        SCALE,
-        "Fraction(100)",
-        "nothing is scaled",
-        needs="metrics in other units than a ratio",
-    ),
-    _b(
-        "baro-scale-half-range",
-        SCALE,
-        "Fraction(max(25 * _four_iqr(pre), 50 * spread))",
-        "the floor under the IQR is half the range",
-    ),
-    _b(
-        "baro-scale-floor-tenfold",
-        SCALE,
-        "Fraction(max(25 * _four_iqr(pre), 10 * spread))",
-        "the floor under the IQR is a tenth of the range",
-    ),
-    _b(
-        "baro-quartiles-wrong",
-        "_four_quartiles(ordered, 3) - _four_quartiles(ordered, 1)",
-        "_four_quartiles(ordered, 4) - _four_quartiles(ordered, 0)",
-        "minimum and maximum are taken for quartiles",
-    ),
-    _b(
-        "baro-median-high",
-        "pre[(len(pre) - 1) // 2] + pre[len(pre) // 2]",
-        "pre[len(pre) // 2] + pre[len(pre) // 2]",
-        "the median of an even number is the upper one",
-        needs="a series with an even number of samples before the onset",
-    ),
-    _b(
-        "baro-median-is-least",
-        "pre[(len(pre) - 1) // 2] + pre[len(pre) // 2]",
-        "pre[0] + pre[0]",
-        "the smallest sample is the middle",
-    ),
-    _b(
         "baro-nulls-are-zeros",
         "for at, value in series.samples if first <= at < quiet and value is not None",
         "for at, value in ((at, value or Decimal(0)) for at, value in series.samples) if first <= at < quiet",
@@ -154,51 +93,5 @@ MUTANTS = (
         "present=min(raw.values(), default=Fraction(0)) >= PRESENT_FROM",
         "everybody must deviate",
         needs="a candidate without a deviation, in an incident where BARO decides",
-    ),
-    _b(
-        "baro-raw-smallest",
-        RAW,
-        RAW.replace("max(", "min("),
-        "the quietest metric of a service counts",
-        needs=SEVERAL,
-    ),
-    _b(
-        "baro-raw-first",
-        RAW,
-        "next(iter(values), Fraction(0)) for service, values in usable.items()",
-        "the first metric of a service counts",
-        needs=SEVERAL,
-    ),
-    _b(
-        "baro-raw-sum",
-        RAW,
-        "sum(values, Fraction(0)) for service, values in usable.items()",
-        "the metrics of a service are added",
-        needs=SEVERAL,
-    ),
-    _b(
-        "baro-raw-mean",
-        RAW,
-        "sum(values, Fraction(0)) / max(len(values), 1) for service, values in usable.items()",
-        "the mean over the metrics of a service",
-        needs=SEVERAL,
-    ),
-    _b("baro-term-raw", TERM, "value", "z itself is the term"),
-    _b("baro-term-per-hundred", TERM, "value / 100", "z is divided by its largest possible value"),
-    _b(
-        "baro-term-share",
-        TERM,
-        "value / sum(raw.values(), Fraction(0)) if highest else Fraction(0)",
-        "z is divided by the sum over the candidates",
-    ),
-    _b(
-        "baro-term-squared", TERM, "(value / highest) ** 2 if highest else Fraction(0)", "the term is squared"
-    ),
-    _b("baro-term-winner-only", TERM, "Fraction(value == highest)", "only the loudest gets the term"),
-    _b(
-        "baro-term-inverted",
-        TERM,
-        "1 - value / highest if highest else Fraction(0)",
-        "the quietest gets the term",
     ),
 )

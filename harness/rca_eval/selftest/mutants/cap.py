@@ -1,6 +1,7 @@
 """A wrong evidence cap: where it begins, how much is left above, and what counts as evidence."""
 
 from rca_eval.selftest.mutant import Mutant
+from rca_eval.selftest.mutants.order import NO_SCORES
 
 KAPPA = "KAPPA = (Fraction(45, 100), Fraction(70, 100))"
 ABOVE = "KAPPA[kinds] + SLOPE * (score - KAPPA[kinds])"
@@ -101,11 +102,14 @@ MUTANTS = (
         "Scored(one.key, round(score, 2),",
         "capped scores have two digits",
     ),
-    _p(
+    Mutant(
         "cap-after-order",
+        "cap",
+        "engine/pipeline.py",
         "        scored.sort(key=order)\n",
         "        scored.sort(key=lambda one: (-sum((v for t, v in one.terms.items() if t != 'cap'), Fraction(0)), one.key))\n",
         "the order is that of the scores before the cap",
+        more=NO_SCORES,
     ),
     _p(
         "cap-takes-from-topology",

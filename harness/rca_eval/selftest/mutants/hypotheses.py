@@ -1,6 +1,7 @@
 """A wrong hypothesis machine: what refutes, what supports, when it stops, and what is done with the refuted."""
 
 from rca_eval.selftest.mutant import Mutant
+from rca_eval.selftest.mutants.order import NO_SCORES
 
 QUESTIONS = "QUESTIONS: tuple[Contradiction | HardKind, ...] = (*CONTRADICTIONS, *HARD)"
 REFUTED = (
@@ -53,8 +54,6 @@ MUTANTS = (
     _p("only-the-leader-is-lowered", "ranked = lowered(ranking.candidates, hypotheses.refuted)", "ranked = lowered(ranking.candidates, hypotheses.refuted & {ranking.candidates[0].key})", "only a refuted leader goes behind", needs=DEEP),
     _p("hypotheses-before-verification", "hypotheses = investigate(found.keys, self._evidence)", "hypotheses = investigate([one.key for one in self._ranked(False, False, False).candidates], self._evidence)", "hypotheses come from the legacy order", needs="an incident that the components before order differently, with a refuted candidate"),
     Mutant("lowered-to-a-tie", "hypotheses", "engine/order.py", "bound - UNIT)", "bound)", "the refuted get the score of the last of the others", needs=REFUTED),
-)  # fmt: skip
-LOWERED = (
-    Mutant("lowered-in-the-middle", "hypotheses", "engine/order.py", "bound, before, moved = first[-1].score, None, []", "bound, before, moved = first[0].score, None, []", "the refuted go behind the first, not behind all", needs="an incident with a refuted leader and two others"),
-    Mutant("lowered-by-name", "hypotheses", "engine/order.py", "return (*first, *sorted(moved, key=order))", "return (*sorted(first, key=lambda one: one.key), *moved)", "the others are ordered by name when one is lowered", needs=REFUTED),
+    Mutant("lowered-in-the-middle", "hypotheses", "engine/order.py", "bound, before, moved = first[-1].score, None, []", "bound, before, moved = first[0].score, None, []", "the refuted go behind the first, not behind all", needs="an incident with a refuted leader and two others", more=NO_SCORES),
+    Mutant("lowered-by-name", "hypotheses", "engine/order.py", "return (*first, *sorted(moved, key=order))", "return (*sorted(first, key=lambda one: one.key), *moved)", "the others are ordered by name when one is lowered", needs=REFUTED, more=NO_SCORES),
 )  # fmt: skip

@@ -70,8 +70,6 @@ MUTANTS = (
     _r("history-sum", BEST, BEST.replace("max(found.get(cause, Fraction(0)), share * one.similarity)", "found.get(cause, Fraction(0)) + share * one.similarity"), "recalls of one cause are added", needs="two recalled incidents with one cause, a rival here"),
     _r("history-last", BEST, "found[cause] = share * one.similarity", "the least similar recall of a cause counts", needs="two recalled incidents with one cause"),
     _r("history-negative", BEST, BEST + "\n            found[cause] = -found[cause]", "a recall speaks against a cause"),
-)  # fmt: skip
-SHARED = (
     Mutant(
         "history-in-shadow", "memory", "engine/pipeline.py", SCORES, "weighted(key, values, table)",
         "the memory counts whatever its mode",

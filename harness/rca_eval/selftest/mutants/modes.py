@@ -5,7 +5,7 @@ from rca_eval.selftest.mutant import Mutant
 ACTIVE = "return modes.get(key) == ACTIVE"
 KEYS = "return frozenset(key for key in KEYS if is_active(modes, key))"
 GOVERN = "governing = pipeline.conclude(active)"
-WOULD_BE = "pipeline.conclude(active | {key}).keys for key in KEYS if key not in active"
+WOULD_BE = "pipeline.conclude(active | {key}).keys[:MAX_CANDIDATES] for key in KEYS if key not in active"
 
 
 def _c(name: str, old: str, new: str, imitates: str, *, equivalent: str = "", needs: str = "") -> Mutant:
@@ -113,13 +113,13 @@ MUTANTS = (
     _a(
         "would-be-backwards",
         WOULD_BE,
-        WOULD_BE.replace(".keys for", ".keys[::-1] for"),
+        WOULD_BE.replace(".keys[:", ".keys[::-1][:"),
         "the would-be ranking is upside down",
     ),
     _a(
         "would-be-first-only",
         WOULD_BE,
-        WOULD_BE.replace(".keys for", ".keys[:1] for"),
+        WOULD_BE.replace("MAX_CANDIDATES", "1"),
         "only the first place is logged",
     ),
     _a("would-be-lost", "would_be=would_be or None", "would_be=None", "nothing is logged in Shadow"),

@@ -7,9 +7,27 @@ ANSWER = "return Ranking(table, tuple(scored), change_evidence(self._findings, t
 TIES = "two candidates with one score, after rounding"
 
 
-def _sort(name: str, new: str, imitates: str, *, equivalent: str = "", needs: str = "") -> Mutant:
+# An answer may not put a higher score behind a lower one: it would be refused as a whole, and name no incident. So an
+# engine that sorts wrongly is imitated by one that gives an order without scores.
+NO_SCORES = (("engine/answer.py", "            score=Decimal(nine(one.score)),\n", ""),)
+
+
+def _ties(name: str, new: str, imitates: str, *, equivalent: str = "", needs: str = "") -> Mutant:
     return Mutant(
         name, "order", "engine/investigation.py", SORT, f"return {new}", imitates, equivalent, needs
+    )
+
+
+def _sort(name: str, new: str, imitates: str, *, needs: str = "") -> Mutant:
+    return Mutant(
+        name,
+        "order",
+        "engine/investigation.py",
+        SORT,
+        f"return {new}",
+        imitates,
+        needs=needs,
+        more=NO_SCORES,
     )
 
 
@@ -21,20 +39,20 @@ def _answer(name: str, new: str, imitates: str, *, equivalent: str = "", needs: 
 MUTANTS = (
     _sort("order-ascending", "one.score, one.key", "a minus sign is lost"),
     _sort("order-by-name", "Fraction(0), one.key", "the score does not order anything"),
-    _sort(
+    _ties(
         "ties-by-name-backwards",
         "-one.score, ''.join(chr(0x10FFFF - ord(c)) for c in one.key) + chr(0x10FFFF)",
         "`reverse` also turns the order of ties",
         needs=TIES,
     ),
-    _sort("ties-by-length", "-one.score, len(one.key), one.key", "ties go to the shorter name", needs=TIES),
-    _sort(
+    _ties("ties-by-length", "-one.score, len(one.key), one.key", "ties go to the shorter name", needs=TIES),
+    _ties(
         "ties-by-topology",
         "-one.score, -one.terms['topo'], one.key",
         "ties go to the more critical service",
         needs=TIES,
     ),
-    _sort(
+    _ties(
         "ties-without-a-key",
         "(-one.score,)",
         "the second key is thought to be superfluous",
@@ -65,14 +83,22 @@ MUTANTS = (
         "whoever was changed is always first",
         needs="an innocent change in the window, of a service that is not the cause",
     ),
-    _sort(
+    _ties(
         "order-by-absolute-score",
         "-abs(one.score), one.key",
         "the size of a score is compared, not the score",
         equivalent="no score is negative: weights and terms are not, the cap keeps the sign, and the hypotheses lower "
         "below 0 only after this sort",
     ),
-    _answer("order-runner-up-first", "(*scored[1::-1], *scored[2:])", "the first two change places"),
+    Mutant(
+        "order-runner-up-first",
+        "order",
+        "engine/pipeline.py",
+        ANSWER,
+        ANSWER.replace("tuple(scored)", "(*scored[1::-1], *scored[2:])"),
+        "the first two change places",
+        more=NO_SCORES,
+    ),
     _answer("answers-three", "tuple(scored[:3])", "only the three best are answered"),
     _answer(
         "answers-five",

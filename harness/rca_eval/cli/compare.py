@@ -14,6 +14,7 @@ from rca_eval.cli.reports import (
     emit,
     known_truth,
     orders,
+    sources_of,
 )
 from rca_eval.contract import (
     Baseline,
@@ -32,7 +33,6 @@ from rca_eval.contract.scorecard import SCORECARD_LIMIT
 from rca_eval.gate import compare, side
 from rca_eval.gate.compare import PREFERRED
 from rca_eval.job.files import read_bytes
-from rca_eval.report.build import Sources
 from rca_eval.report.comparison import comparison_report
 from rca_eval.report.render import ReportFormat
 
@@ -64,10 +64,12 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     found = compare(before, now)
     info = new.dataset if isinstance(new, Baseline) else new.deterministic.dataset
     truth = known_truth(info, dataset, profile)
-    sources = Sources(
-        scorecard=str(candidate) if isinstance(new, Scorecard) else None,
-        baseline=str(reference) if isinstance(old, Baseline) else None,
-        dataset=str(dataset) if dataset else None,
+    sources = sources_of(
+        info,
+        truth,
+        scorecard=candidate if isinstance(new, Scorecard) else None,
+        baseline=reference if isinstance(old, Baseline) else None,
+        dataset=dataset,
     )
     built = comparison_report(before, now, found, new, truth=truth, sources=sources)
     emit(built, found, format, ordered)

@@ -14,10 +14,11 @@ from rca_eval.cli.reports import (
     emit,
     known_truth,
     orders,
+    sources_of,
 )
 from rca_eval.gate import GateContext, evaluate
 from rca_eval.replay import bundled_for
-from rca_eval.report.build import Sources, gate_report
+from rca_eval.report.build import gate_report
 from rca_eval.report.render import ReportFormat
 
 
@@ -48,11 +49,7 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     truth = known_truth(info, dataset, profile)
     context = GateContext(dataset_sha256=dataset_sha256, revision=revision, component=not batch)
     verdict = evaluate(card, reference, rules, context)
-    sources = Sources(
-        scorecard=None if str(scorecard) == inputs.STDIN else str(scorecard),
-        baseline=str(baseline) if baseline else None,
-        dataset=str(dataset) if dataset else None,
-    )
+    sources = sources_of(info, truth, scorecard=scorecard, baseline=baseline, dataset=dataset)
     built = gate_report(card, reference, verdict, truth=truth, policy=rules, context=context, sources=sources)
     emit(built, verdict, format, ordered)
     raise typer.Exit(verdict.exit_code)

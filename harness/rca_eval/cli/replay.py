@@ -8,7 +8,7 @@ import typer
 
 from rca_eval.cli import inputs
 from rca_eval.cli.output import check_output, progress, say, show, show_json, write_text
-from rca_eval.cli.reports import FormatOption, ReportOption, emit, emit_files, held, orders
+from rca_eval.cli.reports import FormatOption, ReportOption, emit, emit_files, held, orders, sources_of
 from rca_eval.contract import ContractError, Reason, Scorecard, canonical
 from rca_eval.engine import parse_blend, parse_without
 from rca_eval.gate import GateContext, evaluate
@@ -23,7 +23,7 @@ from rca_eval.replay import (
     variants,
 )
 from rca_eval.report import scorecard_table
-from rca_eval.report.build import Sources, gate_report
+from rca_eval.report.build import gate_report
 from rca_eval.report.render import ReportFormat
 
 MAX_TIMEOUT = 86400
@@ -98,18 +98,16 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     reference = reference or bundled_for(card.deterministic.dataset.sha256)
     context = GateContext(component=component != BATCH, revision=revision)
     verdict = evaluate(card, reference, rules, context)
+    info = card.deterministic.dataset
+    truth = held(data, source, dataset, info)
     built = gate_report(
         card,
         reference,
         verdict,
-        truth=held(data, source, dataset, card.deterministic.dataset),
+        truth=truth,
         policy=rules,
         context=context,
-        sources=Sources(
-            scorecard=str(output) if output else None,
-            baseline=str(baseline) if baseline else None,
-            dataset=str(dataset) if dataset else None,
-        ),
+        sources=sources_of(info, truth, scorecard=output, baseline=baseline, dataset=dataset),
     )
     if format is ReportFormat.JSON:
         emit_files(built, verdict, ordered)

@@ -15,10 +15,12 @@ from rca_eval.contract.scorecard import DatasetInfo
 from rca_eval.data import PROFILES, ground_truth_bytes
 from rca_eval.gate import Comparison, GateResult
 from rca_eval.job.series_files import with_files
+from rca_eval.report.build import Sources
 from rca_eval.report.document import Report
 from rca_eval.report.render import ReportFormat, rendered
 from rca_eval.report.terminal import report_table
 
+DEFAULT_PROFILE = "graded"
 FormatOption = Annotated[
     ReportFormat, typer.Option(help="what stdout gets: table, json, junit, markdown or html")
 ]
@@ -111,6 +113,26 @@ def known_truth(info: DatasetInfo, path: Path | None, profile: str | None) -> Gr
                 "dataset that was replayed.",
             )
     return held(data, source, path, info)
+
+
+def sources_of(
+    info: DatasetInfo,
+    truth: GroundTruth | None,
+    *,
+    scorecard: Path | None,
+    baseline: Path | None = None,
+    dataset: Path | None = None,
+) -> Sources:
+    """What the commands to type next have to name; a dataset that is not known has to be named by the reader."""
+    other = (
+        info.profile if truth is not None and dataset is None and info.profile != DEFAULT_PROFILE else None
+    )
+    return Sources(
+        scorecard=None if scorecard is None or str(scorecard) == inputs.STDIN else str(scorecard),
+        baseline=str(baseline) if baseline else None,
+        dataset=str(dataset) if dataset else "DATASET" if truth is None else None,
+        profile=other,
+    )
 
 
 def held(data: bytes, source: str, path: Path | None, info: DatasetInfo) -> GroundTruth | None:

@@ -45,11 +45,15 @@ LONGEST = 300  # the gate's own limit of a message
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the documents came from, for the commands to type next; None for what was not a file."""
+    """Where the documents came from, for the commands to type next; None for what was not a file.
+
+    Of `dataset` and `profile` one is given where the dataset is not the one that commands take by themselves.
+    """
 
     scorecard: str | None = None
     baseline: str | None = None
     dataset: str | None = None
+    profile: str | None = None
 
 
 def gate_report(
@@ -244,6 +248,7 @@ def _next(
     """Commands that can be typed as they stand; an id's beginning is enough where it is the only one."""
     card = shlex.quote(sources.scorecard) if sources.scorecard else "SCORECARD"
     data = f" --dataset {shlex.quote(sources.dataset)}" if sources.dataset else ""
+    data += f" --profile {shlex.quote(sources.profile)}" if sources.profile else ""
     more = (f" --baseline {shlex.quote(sources.baseline)}" if sources.baseline else "") + data
     about = lost[0].id if lost else nearest
     if about:

@@ -10,7 +10,7 @@ from rich.text import Text
 from rca_eval.contract import display, exact, is_finite
 from rca_eval.report.document import TermRow
 from rca_eval.report.explanation import Explanation, RangeRow
-from rca_eval.report.terminal import LABEL, largest
+from rca_eval.report.terminal import FIGURE, LABEL, largest
 from rca_eval.report.text import count, margin, middle, moved, rank, seconds, term
 
 CANDIDATES = 8
@@ -50,7 +50,7 @@ def _blocks(story: Explanation) -> Iterator[tuple[str, str, Sequence[RenderableT
     found = [f"decision {story.decision}"] if story.decision else []
     if story.evidence:
         more = f" and {len(story.evidence) - EVIDENCE} more" if len(story.evidence) > EVIDENCE else ""
-        found.append(f"evidence {', '.join(story.evidence[:EVIDENCE])}{more}")
+        found.append(f"evidence {'; '.join(story.evidence[:EVIDENCE])}{more}")
     if found:
         yield "EVIDENCE", "bold", [Text(line) for line in found]
     if story.shadow:
@@ -110,7 +110,7 @@ def _candidates(story: Explanation) -> Iterator[RenderableType]:
     table.add_column("#", no_wrap=True, justify="right")
     table.add_column("candidate", no_wrap=True, max_width=NAMES + 2, overflow="ellipsis")
     for name in [*names, "score"]:
-        table.add_column(middle(name, 8), justify="right", no_wrap=True)
+        table.add_column(middle(name, 8), justify="right", no_wrap=True, min_width=FIGURE)
     table.add_column("was", justify="right", no_wrap=True)
     for row in shown:
         table.add_row(

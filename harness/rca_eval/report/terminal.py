@@ -37,6 +37,7 @@ STYLE = {
 RESULTS = {"Passed": "Passed", "NotApplicable": "Not asked"}
 LABEL = 9
 DETAILED = 10
+FIGURE = 6  # of a column; on a narrow terminal names give way, figures do not
 FEWER = 5  # in detail, where more than DETAILED were lost
 LISTED = 20
 TERMS = 5  # six columns of figures and a name fill 80
@@ -134,7 +135,7 @@ def terms_table(terms: tuple[TermRow, ...], total: TermRow | None, cause: str, w
     table = Table(box=None, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True, max_width=NAME_WIDTH, overflow="ellipsis")
     for one in columns:
-        table.add_column(middle(one.term, 8), justify="right", no_wrap=True)
+        table.add_column(middle(one.term, 8), justify="right", no_wrap=True, min_width=FIGURE)
     table.add_row(middle(cause, NAME_WIDTH), *(term(one.cause) for one in columns))
     if any(one.cause_was is not None for one in columns):
         table.add_row(Text("  was", style="dim"), *(_was(one.cause_was) for one in columns))

@@ -21,7 +21,7 @@ def why_of(explained: Explained, *, total: int, weights: tuple[str, ...], notes:
     if sentence and total > len(explained):
         sentence += f"; of {total} lost the first {len(explained)} were taken apart"
     if sentence is None and weights:
-        sentence = f"weights changed in Shadow: {weights[0]}"
+        sentence = f"other weights than in the reference: {weights[0]}"
     return Why(sentence=sentence, tried=tried, weights=weights, notes=notes)
 
 

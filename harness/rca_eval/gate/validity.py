@@ -165,10 +165,11 @@ def aggregate_mismatch(s: Subject) -> str | None:
             return f"{times.incident} has {len(times.values)} times for {repeats.count} repeats"
     for row in s.scorecard.measured.mttr_seconds:
         found = s.seconds(row.variant, row.arm)
-        if row.value != (None if found is None else nine(found)):
+        given = None if found is None else nine(found)
+        if row.value != given:
             return (
-                f"MTTR of {row.variant}/{row.arm} is given as {row.value}, its rows give "
-                f"{found and nine(found)}"
+                f"MTTR of {row.variant}/{row.arm} is given as {row.value or 'none'}, its rows give "
+                f"{given or 'none'}"
             )
     return None
 

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 def command(
     database: Annotated[
-        str, typer.Option(help="sqlite:///FILE, or postgresql+psycopg://user:password@host/name")
+        str,
+        typer.Option(
+            envvar="RCA_AGENT_DATABASE",
+            help="sqlite:///FILE, or postgresql+psycopg://user:password@host/name",
+        ),
     ],
     since: Annotated[str, typer.Option(help="fired at or after this time, e.g. 2026-11-30")] = "",
     until: Annotated[str, typer.Option(help="fired before this time")] = "",

@@ -19,12 +19,18 @@ CATALOGUE = "catalogue:"
 
 def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     modes: Annotated[str, typer.Option(help="folder of a mounted ConfigMap, or one JSON or key=value file")],
-    store: Annotated[str, typer.Option(help="embedded, or a URL such as falkor://host:6379")] = "embedded",
+    store: Annotated[
+        str, typer.Option(envvar="RCA_AGENT_STORE", help="embedded, or a URL such as falkor://host:6379")
+    ] = "embedded",
     source: Annotated[
         str, typer.Option(help="context of alerts: catalogue:graded, a ground truth file, or none")
     ] = "catalogue:graded",
     database: Annotated[
-        str, typer.Option(help="sqlite:///FILE, or postgresql+psycopg://user:password@host/name")
+        str,
+        typer.Option(
+            envvar="RCA_AGENT_DATABASE",
+            help="sqlite:///FILE, or postgresql+psycopg://user:password@host/name",
+        ),
     ] = "sqlite:///rca-lifecycles.db",
     listen: Annotated[str, typer.Option(help="address and port; port 0 for a free one")] = "127.0.0.1:8080",
     revision: Annotated[str, typer.Option(help="own revision, for modes such as Active@2026.11.30")] = "",

@@ -21,6 +21,7 @@ from rca_eval.contract import (
     Reason,
     Run,
     dump_exact,
+    one_line,
     parse_incident,
     parse_manifest,
 )
@@ -30,11 +31,13 @@ from rca_eval.graph import GraphStore, IncidentMemory, graph_key, memory_key, op
 from rca_eval.job.files import read_bytes
 from rca_eval.modes import Decision, DecisionLog, Mode, Outcome
 
+MAX_ERROR = 500
+
 
 def run_engine(incidents: Path, output: Path, *, blend: Blend, store: str) -> int:
     """Answer every run of the manifest into `output`/predictions.json; returns how many.
 
-    An incident that cannot be read is an answer with an error, not the end of the run. Raises `ContractError`
+    An incident that cannot be read, or at which the engine fails, is an answer with an error, not the end of the run. Raises `ContractError`
     for a manifest that cannot be read and a store that cannot be used.
     """
     path = incidents / "manifest.json"
@@ -72,12 +75,18 @@ def _answers(
         except ContractError as error:
             answers.append(_failed(run, error.message))
             continue
-        if not warm:
-            _answer(
-                run, incident, store, blend, name
-            )  # the first query of a process pays for imports and plans
-            warm = True
-        answers.append(_answer(run, incident, store, blend, name))
+        try:
+            if not warm:
+                _answer(
+                    run, incident, store, blend, name
+                )  # the first query of a process pays for imports and plans
+                warm = True
+            answers.append(_answer(run, incident, store, blend, name))
+        except ContractError:  # the store: it is none of this incident's business
+            raise
+        except Exception as error:
+            # Who fails at one incident has not failed at the others; it is a miss, and the verdict names it.
+            answers.append(_failed(run, one_line(f"{type(error).__name__}: {error}")[:MAX_ERROR]))
     return answers
 
 

@@ -30,6 +30,7 @@ class ComponentPhase(StrEnum):
     PENDING = "Pending"
     EVALUATING = "Evaluating"
     OBSERVING = "Observing"
+    AWAITING_APPROVAL = "AwaitingApproval"
     PROMOTING = "Promoting"
     ACTIVE = "Active"
     BLOCKED = "Blocked"
@@ -107,6 +108,27 @@ class OnRegression(StrEnum):
     ALERT = "Alert"
 
 
+class ApprovalPolicy(StrEnum):
+    """Who has the last word before the switch to Active."""
+
+    AUTOMATIC = "Automatic"
+    MANUAL = "Manual"
+
+
+class DriftPolicy(StrEnum):
+    """What is done when somebody else sets the key to Active without evidence."""
+
+    REPORT = "Report"
+    REVERT = "Revert"
+
+
+class DeletionPolicy(StrEnum):
+    """What becomes of the key when the component is deleted."""
+
+    RETAIN = "Retain"
+    REVERT_TO_SHADOW = "RevertToShadow"
+
+
 class PullPolicy(StrEnum):
     """When the image of the eval container is pulled."""
 
@@ -125,6 +147,7 @@ class ConditionType(StrEnum):
     OBSERVED = "Observed"
     PROMOTED = "Promoted"
     TARGET_IN_SYNC = "TargetInSync"
+    DEGRADED = "Degraded"
 
 
 class ConditionStatus(StrEnum):

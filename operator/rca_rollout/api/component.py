@@ -5,7 +5,15 @@ from typing import Annotated
 from pydantic import Field
 
 from rca_rollout.api.base import Model, Rule
-from rca_rollout.api.common import ConfigMapSource, LocalRef, Mode, OnRegression
+from rca_rollout.api.common import (
+    ApprovalPolicy,
+    ConfigMapSource,
+    DeletionPolicy,
+    DriftPolicy,
+    LocalRef,
+    Mode,
+    OnRegression,
+)
 from rca_rollout.api.component_status import RcaComponentStatus
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
 from rca_rollout.api.values import Duration, Interval, ModeValue, Period, RevisionName
@@ -51,6 +59,15 @@ class Observation(Model):
     min_passing_runs: Annotated[int, Field(strict=True, ge=1, le=100)] = 3
 
 
+class PromotionPolicy(Model):
+    """What the switch to Active asks for beside the evidence."""
+
+    approval: ApprovalPolicy = ApprovalPolicy.AUTOMATIC
+    """Manual: when all evidence is there, a person approves it by the annotation `rca.bluerobin.io/approve`."""
+    require_benefit: Annotated[bool, Field(strict=True)] = False
+    """Promote only what explains at least one incident that is not explained without it."""
+
+
 class Guard(Model):
     """How an Active component is watched."""
 
@@ -68,7 +85,13 @@ class RcaComponentSpec(Model):
     suite_ref: LocalRef
     target: Target
     observation: Observation = Observation()
+    promotion: PromotionPolicy = PromotionPolicy()
     guard: Guard = Guard()
+    drift_policy: DriftPolicy = DriftPolicy.REPORT
+    """When somebody else sets the key to Active without evidence. Report: an alarm, and a guard run at once. Revert: back to
+    Shadow, at most twice in ten minutes against the same manager. Writes to Shadow are never taken back."""
+    deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
+    """RevertToShadow: the key is put back before the object goes, held by the finalizer `rca.bluerobin.io/revert`."""
     suspend: Annotated[bool, Field(strict=True)] = False
     """Nothing is evaluated or promoted; the wish for Shadow is still honoured."""
 

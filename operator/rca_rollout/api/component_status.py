@@ -9,7 +9,9 @@ from pydantic import Field
 
 from rca_rollout.api.base import Model
 from rca_rollout.api.common import ComponentPhase, EffectiveMode, EventType, Status, Trigger, Verdict
-from rca_rollout.api.values import Count, Digest, Figure, Message, ReasonName, Timestamp, Uid
+from rca_rollout.api.decisions import FAILURES_REMEMBERED, Approval, Block, PastFailure, Verbs
+from rca_rollout.api.values import Clip, Count, Digest, Figure, Message, ReasonName, Timestamp, Uid
+from rca_rollout.api.watching import DeletionStatus, Drift, GuardStatus
 
 Name = Annotated[str, Field(max_length=253)]
 Value = Annotated[str, Field(max_length=128)]
@@ -52,6 +54,8 @@ class EvidenceRun(Model):
     scorecard_sha256: Digest | None = None
     deterministic_sha256: Digest | None = None
     message: Message | None = None
+    fixed: Count | None = None
+    """Incidents explained with the component and not without it."""
 
 
 class Evidence(Model):
@@ -106,7 +110,8 @@ class Promotion(Model):
     scorecard_sha256: Digest | None = None
     previous_value: Annotated[str, Field(max_length=1024)] | None = None
     cause: ReasonName = "Promoted"
-    """Promoted: on evidence. Adopted: it was active when first seen."""
+    """Promoted: on evidence. Adopted: it was active when first seen. ActiveWithoutEvidence: somebody else set it later."""
+    approved_by: Annotated[str, Clip(256)] | None = None
 
 
 class Demotion(Model):
@@ -150,6 +155,18 @@ class RcaComponentStatus(Status):
     intent: Intent | None = None
     promotion: Promotion | None = None
     demotion: Demotion | None = None
+    verbs: Verbs | None = None
+    block: Block | None = None
+    attempts: Count = 0
+    """How often a person had the present revision tried again."""
+    past_failures: Annotated[tuple[PastFailure, ...], Field(max_length=FAILURES_REMEMBERED)] = ()
+    """What was retried, the newest last."""
+    run_requested_at: Timestamp | None = None
+    """One run is due now, whatever the interval says."""
+    approval: Approval | None = None
+    guard: GuardStatus | None = None
+    drift: Drift | None = None
+    deletion: DeletionStatus | None = None
     suspended_at: Timestamp | None = None
     """Since when the clocks stand still."""
     last_transition: Transition | None = None

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, WithJsonSchema
 
 from rca_rollout.api.base import Model
 from rca_rollout.api.common import Status
@@ -50,6 +52,20 @@ class OwnerReference(Model):
     block_owner_deletion: bool = False
 
 
+class ManagedFields(Model):
+    """Which fields a manager wrote last, and when."""
+
+    manager: str = ""
+    operation: str = ""
+    time: Timestamp | None = None
+    subresource: str = ""
+    fields_v1: Annotated[
+        Mapping[str, Any],
+        Field(alias="fieldsV1"),
+        WithJsonSchema({"type": "object"}),  # the API server knows better: metadata is not in our schemas
+    ] = {}
+
+
 class Metadata(Model):
     """The part of ObjectMeta that we read."""
 
@@ -63,6 +79,9 @@ class Metadata(Model):
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    managed_fields: tuple[ManagedFields, ...] = ()
+    """Empty where it was not read live: the watched copies go without."""
 
 
 class Resource(Model):

@@ -95,6 +95,14 @@ class Reason(StrEnum):
 
     # Promoted
     NOT_PROMOTED = "NotPromoted", "The component shadows; it has not been promoted."
+    AWAITING_APPROVAL = (
+        "AwaitingApproval",
+        "All evidence is there; a person has to approve it (promotion.approval is Manual).",
+    )
+    NO_BENEFIT = (
+        "NoBenefit",
+        "promotion.requireBenefit is set, and no incident is explained that is not explained without the component.",
+    )
     PROMOTING = "Promoting", "The key is being written."
     PROMOTED = "Promoted", "The key was switched to active on evidence."
     ADOPTED = "Adopted", "The key was active when the component was first seen; it is guarded at once."
@@ -102,6 +110,12 @@ class Reason(StrEnum):
     CONFIRMATION_FAILED = "ConfirmationFailed", "The consumers did not confirm the new mode in time."
     HELD = "Held", "spec.mode is Shadow: evaluated, and held back."
     SHADOW_REQUESTED = "ShadowRequested", "spec.mode was set to Shadow: the key was put back at once."
+    DEMOTE_REQUESTED = (
+        "DemoteRequested",
+        "A person had the key put back to shadow; it stays so until a retry or a new epoch.",
+    )
+    VERB_ACCEPTED = "VerbAccepted", "A person's annotation was carried out; status.verbs says who and why."
+    VERB_REFUSED = "VerbRefused", "A person's annotation was not carried out; the message says why."
     DEMOTING = "Demoting", "The key is being put back to shadow."
     DEMOTED = "Demoted", "The key was put back to shadow."
     DEMOTION_UNCONFIRMED = (
@@ -114,6 +128,14 @@ class Reason(StrEnum):
     )
     WRITE_CONFLICT = "WriteConflict", "The key changed between reading and writing; it is read again."
     WRITE_FAILED = "WriteFailed", "The API server refused the write; the message says why."
+
+    # Deletion
+    DELETED = "Deleted", "The component is being deleted: the key was put back to shadow before it."
+    REVERTED_TO_SHADOW = "RevertedToShadow", "The key reads shadow, so the object may go."
+    REVERT_GIVEN_UP = (
+        "RevertGivenUp",
+        "The key could not be put back within 5 minutes of the deletion: it may still be active.",
+    )
 
     # Guard
     GUARD_PASSED = "GuardPassed", "The last guard run found no regression."

@@ -18,6 +18,7 @@ from rca_rollout.api.values import (
     RevisionName,
     Timestamp,
 )
+from rca_rollout.api.watching import Harm
 
 _FREE_TRIGGERS = (Trigger.MANUAL, Trigger.SCHEDULED)
 
@@ -66,6 +67,10 @@ class EvalRunStatus(Status):
     mttr: Figure | None = None
     regression_of: Blame | None = None
     """Of a failed run: Component if it is worse with the component than without, else Engine."""
+    harm: Harm | None = None
+    """What is worse with the component than without it, also in a run that is not valid."""
+    fixed: Count | None = None
+    """Incidents of the live path that are explained with the component and not without it."""
     baseline: Figure | None = None
     """AC@1 of the baseline, for display."""
 

@@ -71,7 +71,10 @@ _FULL: dict[str, Body] = {
             "values": {"shadow": "Off", "active": "On"},
         },
         "observation": {"period": "168h", "interval": "1h", "minPassingRuns": 5},
+        "promotion": {"approval": "Manual", "requireBenefit": True},
         "guard": {"interval": "2h", "onRegression": "Demote"},
+        "driftPolicy": "Revert",
+        "deletionPolicy": "RevertToShadow",
         "suspend": True,
     },
     "EvalRun": {

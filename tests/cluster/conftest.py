@@ -1,6 +1,6 @@
 """Fixtures of the ring with a real API server."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from rca_testing.cluster import Cluster, fresh_namespace, installed_crds, running_cluster
@@ -23,3 +23,19 @@ def crds(cluster: Cluster) -> Iterator[None]:
 def namespace(cluster: Cluster) -> Iterator[str]:
     with fresh_namespace(cluster) as name:
         yield name
+
+
+_FIGURES: list[str] = []
+
+
+@pytest.fixture
+def figure() -> Callable[[str], None]:
+    """Notes what was measured; shown at the end of the ring, whether or not a test failed."""
+    return _FIGURES.append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _FIGURES:
+        terminalreporter.section("measured on the API server")
+        for line in _FIGURES:
+            terminalreporter.line(line)

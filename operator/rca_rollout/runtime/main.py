@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import kopf
 from prometheus_client import CollectorRegistry
@@ -28,7 +29,14 @@ from rca_rollout.runtime import logs
 from rca_rollout.runtime.cache import Body, Cache
 from rca_rollout.runtime.components import ComponentReconciler
 from rca_rollout.runtime.handlers import register
-from rca_rollout.runtime.leader import Elector, LeaseError, LeasePlace, identity, steady
+from rca_rollout.runtime.leader import (
+    Elector,
+    LeadershipLostError,
+    LeaseError,
+    LeasePlace,
+    identity,
+    steady,
+)
 from rca_rollout.runtime.login import connection_info
 from rca_rollout.runtime.preflight import MissingKindsError, check_kinds
 from rca_rollout.runtime.queue import WorkQueue
@@ -57,7 +65,7 @@ def main() -> int:
     where = ", ".join(settings.namespaces) or "the whole cluster"
     log.info("rca-rollout %s watches %s", __version__, where)
     try:
-        asyncio.run(serve(settings))
+        asyncio.run(serve(settings, lost=_end_at_once))
     except (MissingKindsError, LeaseError) as error:
         log.error("stopped: %s", error)  # noqa: TRY400 - the sentence says it all
         return 1
@@ -67,6 +75,17 @@ def main() -> int:
     return 0
 
 
+def _end_at_once(error: LeadershipLostError) -> NoReturn:
+    """As client-go's programs do: no task is cancelled, no cleaning up is waited for, nothing is written any more."""
+    log.error("stopped: %s", error)
+    logging.shutdown()
+    os._exit(1)
+
+
+def _raise(error: LeadershipLostError) -> NoReturn:
+    raise error
+
+
 async def serve(
     settings: Settings,
     stop: asyncio.Event | None = None,
@@ -74,16 +93,16 @@ async def serve(
     clock: Callable[[], datetime] = utc_now,
     steady: Callable[[], float] = steady,
     pace: Pace | None = None,
+    lost: Callable[[LeadershipLostError], NoReturn] = _raise,
 ) -> None:
     """Runs until `stop` is set (without one: until SIGTERM or SIGINT), or until a part of it fails.
 
-    Raises `LeaseError` when the leadership is lost, or the Lease cannot be used.
+    Raises `LeaseError` when the Lease cannot be used, and through `lost` when the leadership is.
     """
     loop = asyncio.get_running_loop()
-    if stop is None:
-        stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
+    signals = () if stop else (signal.SIGTERM, signal.SIGINT)
+    stop = stop or asyncio.Event()
+    _listen(signals, stop)
     counters = Counters(CollectorRegistry())
     lease = Kube(await configuration(settings.context))
     place, me = LeasePlace.of(settings), identity(settings)
@@ -121,10 +140,11 @@ async def serve(
         await elector.check()
         async with asyncio.TaskGroup() as group:
             # These first: when kopf ends, it cancels every task that began after it, a write under way included.
-            group.create_task(elector.run(stop, drained, queue.start))
+            group.create_task(_lead(elector, stop, drained, queue, lost))
             group.create_task(_work(workers, drained))
+            group.create_task(_retire(stop, queue))
             group.create_task(resync_forever(world, queue, stop))
-            group.create_task(_watch(registry, settings, stop, queue, watching))
+            group.create_task(_watch(registry, settings, stop, watching, signals))
     except BaseExceptionGroup as failed:
         told = next(_leaves(failed, LeaseError), None)
         if told is None:
@@ -145,6 +165,30 @@ def _leaves[E: Exception](group: BaseException, kind: type[E]) -> Iterator[E]:
             yield from _leaves(each, kind)
 
 
+def _listen(signals: Iterable[signal.Signals], stop: asyncio.Event) -> None:
+    for number in signals:
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+
+
+async def _lead(
+    elector: Elector,
+    stop: asyncio.Event,
+    drained: asyncio.Event,
+    queue: WorkQueue,
+    lost: Callable[[LeadershipLostError], NoReturn],
+) -> None:
+    try:
+        await elector.run(stop, drained, queue.start)
+    except LeadershipLostError as error:
+        lost(error)
+
+
+async def _retire(stop: asyncio.Event, queue: WorkQueue) -> None:
+    """Writes under way are finished, nothing new is begun. kopf takes seconds to end: the next leader need not wait."""
+    await stop.wait()
+    queue.close()
+
+
 async def _work(workers: Workers, drained: asyncio.Event) -> None:
     """The workers, until the queue is closed and the last of their writes has its answer."""
     await workers.run()
@@ -155,26 +199,26 @@ async def _watch(
     registry: kopf.OperatorRegistry,
     settings: Settings,
     stop: asyncio.Event,
-    queue: WorkQueue,
     watching: asyncio.Event,
+    signals: Iterable[signal.Signals],
 ) -> None:
     """kopf, until it is told to stop. What it raises (a refused watch, a lost login) ends the process."""
     liveness = f"http://0.0.0.0:{settings.health_port}/healthz" if settings.health_port else None
-    try:
-        await kopf.operator(
-            registry=registry,
-            settings=kopf.OperatorSettings(),
-            standalone=True,
-            clusterwide=not settings.namespaces,
-            namespaces=settings.namespaces,
-            liveness_endpoint=liveness,
-            stop_flag=stop,
-            ready_flag=watching,
-            identity=_IDENTITY,
-        )
-    finally:
-        # Writes under way are finished, nothing new is begun.
-        queue.close()
+    before = asyncio.all_tasks()
+    tasks = await kopf.spawn_tasks(
+        registry=registry,
+        settings=kopf.OperatorSettings(),
+        standalone=True,
+        clusterwide=not settings.namespaces,
+        namespaces=settings.namespaces,
+        liveness_endpoint=liveness,
+        stop_flag=stop,
+        ready_flag=watching,
+        identity=_IDENTITY,
+    )
+    # kopf has just taken the signals for itself; it would end by them, and nobody else would hear of it.
+    _listen(signals, stop)
+    await kopf.run_tasks(tasks, ignored=before)
     if not stop.is_set():
         raise RuntimeError("the watch ended by itself")
 

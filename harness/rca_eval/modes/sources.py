@@ -1,6 +1,6 @@
 """Where modes come from: the folder of a mounted ConfigMap, one file, or a mapping such as the environment.
 
-Everything is read anew for every look. A value is a few bytes, so this costs some microseconds, and there is
+Everything is read anew for every look. A value is a few bytes, so this costs tens of microseconds, and there is
 no cache that could be wrong: `Active` and `Shadow` have six letters each, and a file that is rewritten within
 one tick of the file system's clock looks unchanged to `stat`.
 """

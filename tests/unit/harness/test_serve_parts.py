@@ -11,7 +11,8 @@ import json
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -23,11 +24,14 @@ from rca_eval.data import ground_truth_bytes
 from rca_eval.engine import KEYS, LIVE_ACTIVATION, Blend, answer
 from rca_eval.graph import GraphStore
 from rca_eval.job.project import project
-from rca_eval.modes import DecisionLog, ModeFile
+from rca_eval.modes import Cause, DecisionLog, ModeFile, Outcome
+from rca_eval.serve.agent import Agent
 from rca_eval.serve.alertmanager import AlertNotice, parse_notification
 from rca_eval.serve.context import GroundTruthSource, NoContextError, NoSource, ground_truth_source, shifted
 from rca_eval.serve.desk import BusyError, Desk, LateError
 from rca_eval.serve.investigation import Investigation, Investigator
+from rca_eval.serve.metrics import AgentMetrics
+from rca_eval.serve.routes import Routes
 from rca_eval.serve.settings import Limits, parse_listen
 
 TRUTH = parse_ground_truth(ground_truth_bytes("graded"))
@@ -217,3 +221,17 @@ def test_an_address_to_listen_on_is_read(text: str, found: tuple[str, int]) -> N
 def test_an_address_that_cannot_be_read_is_told(text: str) -> None:
     with pytest.raises(ContractError, match="--listen"):
         parse_listen(text)
+
+
+def test_the_protocol_names_every_path_reason_outcome_and_metric() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "agent-protocol.md").read_text(encoding="utf-8")
+    nothing = cast("Agent", None)
+    paths = {route.path.replace("{id}", "ID") for route in Routes(nothing).all()}
+    assert [path for path in sorted(paths) if path not in page and path.rpartition("/")[2] not in page] == []
+    words = [*Cause, *Outcome, "Concluded", "Duplicate", "Resolved", "Unknown", "Failed"]
+    assert [word for word in words if f"`{word}`" not in page] == []
+    metrics = AgentMetrics(ModeFile.of({}))
+    families = {
+        family.name for family in metrics.registry.collect() if "component" in str(family.samples[0].labels)
+    }
+    assert [name for name in sorted(families) if name not in page] == []

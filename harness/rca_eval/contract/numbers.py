@@ -32,9 +32,16 @@ Number = Annotated[Decimal, BeforeValidator(_decimal)]
 
 def nine(value: Fraction | int) -> str:
     """Nine digits after the point, half to even: `nine(Fraction(7, 9)) == "0.777777778"`."""
-    scaled = round(Fraction(value) * 10**9)  # Fraction rounds half to even
+    scaled = nano(value)
     sign, digits = ("-" if scaled < 0 else ""), f"{abs(scaled):010d}"
     return f"{sign}{digits[:-9]}.{digits[-9:]}"
+
+
+def nano(value: Fraction | int) -> int:
+    """The value in units of the ninth digit, half to even, as `round(value * 10**9)` and without its fractions."""
+    whole, rest = divmod(value.numerator * 10**9, value.denominator)
+    twice = 2 * rest - value.denominator
+    return whole + (twice > 0 or (twice == 0 and whole % 2 == 1))
 
 
 def exact(figure: str) -> Fraction:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from rca_eval.contract import EngineIncident
+from rca_eval.contract.numbers import nano
 from rca_eval.engine.baro import BaroSignal, baro_signal
 from rca_eval.engine.blend import Blend, Table
 from rca_eval.engine.onset import detected_onset
@@ -147,7 +148,7 @@ def weighted(key: str, values: Mapping[str, Fraction], table: Table) -> Scored:
 
 def rounded(value: Fraction) -> Fraction:
     """Nine digits, half to even: the score as it is serialised, so that what looks equal is a tie."""
-    return Fraction(round(value * NANO), NANO)
+    return Fraction(nano(value), NANO)
 
 
 def order(one: Scored) -> tuple[Fraction, str]:

@@ -1,12 +1,16 @@
-"""A JSON number is read as what it says: a Decimal with its digits, or an int where it is whole."""
+"""A JSON number is read as what it says: a Decimal with its digits, or an int where it is whole. Figures are rounded
+half to even.
+"""
 
 from decimal import Decimal
+from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rca_eval.contract.errors import Reason
 from rca_eval.contract.jsontext import load_json
+from rca_eval.contract.numbers import nano, nine
 
 digits = st.text("0123456789", min_size=1, max_size=16)
 exponents = (
@@ -23,3 +27,11 @@ def test_a_number_keeps_its_value_and_digits_and_a_whole_one_is_an_int(sign, who
         assert (type(read), read) == (int, int(exact))
     else:
         assert (type(read), read.as_tuple()) == (Decimal, exact.as_tuple())
+
+
+@given(st.fractions() | st.integers(), st.integers(-5, 5))
+def test_nine_digits_are_rounded_half_to_even(value, halves):
+    assert nano(value) == round(Fraction(value) * 10**9)
+    edge = value + Fraction(halves, 2 * 10**9)
+    assert nano(edge) == round(edge * 10**9)
+    assert Fraction(nine(edge)) == round(edge, 9)

@@ -84,16 +84,16 @@ class Counterfactual:
 def changed_weights(mine: ArmResult, reference: ArmResult) -> tuple[WeightChange, ...]:
     """The terms whose values moved by one ratio for all candidates of a table, in the order of the tables.
 
-    Compared are incidents that both sides ranked under one table, or under one that the reference does not know
-    (a blend given by hand). Another choice among known tables is no changed weight. Figures that are no numbers
-    say nothing.
+    Compared are incidents that both sides ranked under one table, or under a new one in place of an old (a blend
+    given by hand): neither side knows the other's. Another choice among known tables is no changed weight. Figures
+    that are no numbers say nothing.
     """
-    known = {row.table for row in reference.incidents}
+    known, used = {row.table for row in reference.incidents}, {row.table for row in mine.incidents}
     before = {row.id: row for row in reference.incidents}
     pairs: dict[tuple[str, str | None], list[tuple[Terms, Terms]]] = {}
     for row in mine.incidents:
         was = before.get(row.id)
-        if was is None or (row.table != was.table and row.table in known):
+        if was is None or (row.table != was.table and (row.table in known or was.table in used)):
             continue
         now_terms, was_terms = terms_of(row), terms_of(was)
         if now_terms and was_terms:

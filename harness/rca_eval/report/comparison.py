@@ -54,7 +54,13 @@ def comparison_report(
         timelines=timelines_of(truth),
         checks=(),
         metrics=tuple(
-            MetricRow(variant=variant, arm=row.arm, metric=row.metric, was=row.reference, now=row.candidate)
+            MetricRow(
+                variant=variant,
+                arm=row.arm,
+                metric="MTTR, s" if row.metric == "MTTR" else row.metric,
+                was=row.reference,
+                now=row.candidate,
+            )
             for row in found.metrics
         ),
         context=context_of(

@@ -49,7 +49,10 @@ def context_of(
         rankers=None
         if truth is None
         else tuple(Ranker(name=name, accuracy=nine(share)) for name, share in accuracies(truth)),
-        statistics=tuple(map(statistic_row, beside.statistics)),
+        statistics=tuple(
+            statistic_row(one, against="Reference" if isinstance(beside, Comparison) else None)
+            for one in beside.statistics
+        ),
         classes=tuple(
             ClassRow(
                 fault_class=one.fault_class,
@@ -83,7 +86,7 @@ def small_sets(incidents: int) -> str:
     return f"{incidents} incidents: {one}. No loss here shows no loss here; it does not prove a rate."
 
 
-def statistic_row(one: ArmStatistics) -> StatisticRow:
+def statistic_row(one: ArmStatistics, *, against: str | None = None) -> StatisticRow:
     """Never part of the verdict; two-sided exact McNemar, undefined where nothing was lost or fixed."""
     figures = f"b={one.regressed} lost, c={one.fixed} fixed of {one.incidents}"
     if one.mcnemar_exact is None:
@@ -94,7 +97,7 @@ def statistic_row(one: ArmStatistics) -> StatisticRow:
         sentence += f"; AC@1 between {number(one.wilson_low)} and {number(one.wilson_high)} at 95 %"
     return StatisticRow(
         arm=one.arm,
-        against=one.against,
+        against=against or one.against,
         incidents=one.incidents,
         lost=one.regressed,
         fixed=one.fixed,

@@ -17,7 +17,7 @@ EDGE = 3.0  # room for half a mark at both ends of a timeline
 COLOURS = 6
 LABELLED_FROM = 7.0
 CLOSE = 6.5  # two marks nearer than this go to different levels
-MARGIN_ROWS = 40
+MARGIN_ROWS = 30
 SPAN = 1000.0  # of a margin's row, which is stretched to its place
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from rca_eval.contract import (
@@ -65,7 +66,7 @@ def baseline(dataset: str, ids: tuple[str, ...] = IDS) -> str:
         provenance=BaselineProvenance(engine=ENGINE, created_by="a test"),
         dataset=_dataset(sha256(dataset.encode()), ids),
         arms=_arms(ids=ids),
-        mttr_seconds=tuple(BaselineMttr(arm=arm.arm, value=nine("0.003")) for arm in _arms(ids=ids)),
+        mttr_seconds=tuple(BaselineMttr(arm=arm.arm, value=nine(Fraction("0.003"))) for arm in _arms(ids=ids)),
     )
     return canonical(whole).decode()
 
@@ -105,7 +106,7 @@ def scorecard(
         measured=Measured(
             engine=ENGINE,
             mttr_seconds=tuple(
-                MttrRow(variant=name, arm=arm.arm, value=nine(times.get(name, "0.003")))
+                MttrRow(variant=name, arm=arm.arm, value=nine(Fraction(times.get(name, "0.003"))))
                 for name, arm in measured
             ),
             seconds=tuple(
@@ -113,7 +114,7 @@ def scorecard(
                     variant=name,
                     arm=arm.arm,
                     incident=row.id,
-                    values=(nine(times.get(name, "0.003")),) * 2,
+                    values=(nine(Fraction(times.get(name, "0.003"))),) * 2,
                 )
                 for name, arm in measured
                 for row in arm.incidents

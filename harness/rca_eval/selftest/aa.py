@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import islice, product
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Replays:
 
 def replays(made: Bench, tree: Path, count: int, *, parallel: int, on_step: Step) -> Replays:
     """Replay `count` times with the package copy in `tree`: everything in Shadow, and everything Active, in both arms."""
-    processes = min(PROCESSES, count)
+    processes = min(PROCESSES, isqrt(count))  # as many orders as processes, where few are asked for
     shuffles = -(-count // processes)
     folder = made.folder / f"aa-{tree.parent.name}-{tree.name}"
     material, question = made.material, together()

@@ -71,10 +71,25 @@ def test_an_order_that_differs_between_processes_is_caught_as_repeats_that_diffe
     assert "RepeatsDiffer" in outcome.plain()["checks"]
 
 
-def test_an_engine_that_crashes_is_caught_and_says_why(made: Bench) -> None:
+def test_an_engine_that_fails_at_an_incident_is_caught_with_that_incident_named(made: Bench) -> None:
+    fails = Mutant(
+        "divides-by-zero", "arithmetic", "engine/investigation.py", "return -one.score, one.key",
+        "return -one.score / (one.key != 'qdrant'), one.key", "a division by zero at one service",
+    )  # fmt: skip
+    (outcome,) = judged(made, fails)
+    assert outcome.status == "caught"
+    assert outcome.best is not None
+    assert set(outcome.best.accuracy) == {
+        incident.id
+        for incident in made.material.truth.incidents
+        if incident.telemetry and "qdrant" in incident.telemetry.services
+    }
+
+
+def test_an_engine_that_cannot_be_started_is_caught_and_says_why(made: Bench) -> None:
     crash = Mutant(
-        "divides-by-zero", "arithmetic", "engine/investigation.py", "return Fraction(round(value * NANO), NANO)",
-        "return value / 0", "a division by zero",
+        "cannot-start", "answers", "engine/answer.py", "MAX_ID, MAX_IDS = 253, 200",
+        "MAX_ID, MAX_IDS = 253, 200 / 0", "a module that cannot be imported",
     )  # fmt: skip
     (outcome,) = judged(made, crash)
     assert outcome.status == "unnamed"
@@ -121,7 +136,7 @@ def test_the_engine_as_it_is_gives_the_same_bytes_in_every_replay(made: Bench) -
     found = replays(made, made.base, 24, parallel=2, on_step=lambda _: None)
     assert (found.count, found.differing_bytes, found.differing) == (24, 0, ())
     assert found.identical
-    assert found.processes == 20
+    assert (found.processes, found.shuffles) == (4, 6)
     assert found.answers == 24 * 36
 
 

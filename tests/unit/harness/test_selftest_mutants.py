@@ -1,6 +1,7 @@
 """The named mutants fit the source, say what they imitate, and those that are said to be equivalent are."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rca_eval.contract import ContractError, PastIncident, Reason
+from rca_eval.contract.numbers import nano
 from rca_eval.engine.blend import BARO, BARO_NO_CHANGE, FLOOR, ONSET
 from rca_eval.engine.investigation import Scored, order
 from rca_eval.graph import seed
@@ -104,6 +106,11 @@ def test_ties_without_a_key_are_in_the_order_of_keys_because_candidates_are(
 
 def test_dividing_by_the_sum_of_the_weights_divides_by_one() -> None:
     assert [sum(table.weights.values()) for table in (FLOOR, ONSET, BARO, BARO_NO_CHANGE)] == [1, 1, 1, 1]
+
+
+@given(value=st.fractions(-10, 10) | st.integers(-(10**19), 10**19).map(lambda n: Fraction(n, 2 * 10**9)))
+def test_rounding_by_whole_numbers_is_rounding_by_fractions(value: Fraction) -> None:
+    assert nano(value) == round(value * 10**9)
 
 
 def test_only_deploys_and_changes_get_an_edge_that_says_changed() -> None:

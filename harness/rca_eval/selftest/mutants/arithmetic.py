@@ -2,9 +2,9 @@
 
 from rca_eval.selftest.mutant import Mutant
 
-ROUND = "return Fraction(round(value * NANO), NANO)"
+ROUND = "return Fraction(nano(value), NANO)"
 SUM = "Scored(key, rounded(sum(terms.values(), _ZERO)), terms)"
-SCALED = "scaled = round(Fraction(value) * 10**9)"
+SCALED = "scaled = nano(value)"
 HALF = "a score that lies exactly half-way between two numbers of nine digits"
 
 
@@ -93,11 +93,29 @@ MUTANTS = (
         "the answer holds terms without their weights",
     ),
     Mutant(
+        "half-up-in-whole-numbers",
+        "arithmetic",
+        "contract/numbers.py",
+        "(twice > 0 or (twice == 0 and whole % 2 == 1))",
+        "(twice >= 0)",
+        "a half is rounded up wherever a figure is rounded",
+        needs=HALF,
+    ),
+    Mutant(
+        "round-by-fractions",
+        "arithmetic",
+        "contract/numbers.py",
+        "return whole + (twice > 0 or (twice == 0 and whole % 2 == 1))",
+        "return round(Fraction(value) * 10**9)",
+        "the same rounding, by fractions",
+        equivalent="`round` of a Fraction is half to even as well; a property test holds the two against each other",
+    ),
+    Mutant(
         "figures-cut-off",
         "arithmetic",
         "contract/numbers.py",
         SCALED,
-        "scaled = int(Fraction(value) * 10**9)",
+        "scaled = int(value * 10**9)",
         "figures are cut off when they are written",
     ),
 )

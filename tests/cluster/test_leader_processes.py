@@ -35,7 +35,7 @@ from rca_testing.node import (
 from rca_testing.process import OperatorProcess
 from rca_testing.wire import Wire
 
-from rca_rollout.runtime.leader import LeasePlace
+from rca_rollout.runtime.lease_place import LeasePlace
 from rca_rollout.runtime.settings import Settings
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds")]

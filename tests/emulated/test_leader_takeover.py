@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rca_testing.emulator.lab import KEY, Lab
 from rca_testing.emulator.server import Call, Fault, refuse, wait
 
-from rca_rollout.core.election import Pace
+from rca_rollout.core.lease import Pace
 from rca_rollout.runtime.leader import LeadershipLostError, LeaseRefusedError
 
 pytestmark = pytest.mark.emulated

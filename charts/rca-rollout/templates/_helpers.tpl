@@ -49,7 +49,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{- /* The Lease of what is watched, the same for every release that watches it: as runtime/leader.py names it. */ -}}
+{{- /* The Lease of what is watched, the same for every release that watches it: as runtime/lease_place.py names it. */ -}}
 {{- define "rca-rollout.leaseName" -}}
 {{- $watched := default (list .Release.Namespace) .Values.watch.namespaces | uniq | sortAlpha -}}
 {{- if .Values.watch.clusterWide -}}

@@ -7,15 +7,9 @@ process goes all that it had planned, and the kubelet starts one that knows noth
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import secrets
-import socket
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from rca_rollout.core.election import (
@@ -23,13 +17,10 @@ from rca_rollout.core.election import (
     Candidate,
     Failed,
     Found,
-    Identity,
     Lost,
     Missing,
     Moved,
-    Pace,
     Read,
-    Record,
     Wait,
     Write,
     Written,
@@ -37,6 +28,7 @@ from rca_rollout.core.election import (
     plan,
     release,
 )
+from rca_rollout.core.lease import Identity, Pace, Record
 from rca_rollout.kube.client import Kube
 from rca_rollout.kube.errors import (
     AlreadyExistsError,
@@ -48,12 +40,9 @@ from rca_rollout.kube.errors import (
 )
 from rca_rollout.kube.resources import LEASES
 from rca_rollout.metrics.counters import Counters
-from rca_rollout.runtime.settings import Settings
+from rca_rollout.runtime.lease_place import LeasePlace, steady
 
 log = logging.getLogger("rca_rollout.leader")
-
-# Every Pod with a service account finds the name of its namespace there.
-_OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 class LeaseError(RuntimeError):
@@ -66,42 +55,6 @@ class LeadershipLostError(LeaseError):
 
 class LeaseRefusedError(LeaseError):
     """The API server does not let us use the Lease; the message says what to grant."""
-
-
-@dataclass(frozen=True)
-class LeasePlace:
-    """Where the Lease of a scope is, the same for whoever watches that scope.
-
-    In the first of the watched namespaces, wherever the operators themselves are; for the whole cluster, where the
-    setting says, else in the operator's own. `templates/_helpers.tpl` has the same names, for the rights.
-    """
-
-    namespace: str
-    name: str
-
-    @staticmethod
-    def of(settings: Settings) -> LeasePlace:
-        watched = sorted(set(settings.namespaces))
-        if not watched:
-            return LeasePlace(settings.lease_namespace or _own_namespace(), "rca-rollout-cluster")
-        scope = hashlib.sha256(",".join(watched).encode()).hexdigest()[:8]
-        name = "rca-rollout" if len(watched) == 1 else f"rca-rollout-{scope}"
-        return LeasePlace(settings.lease_namespace or watched[0], name)
-
-
-def _own_namespace() -> str:
-    return _OWN_NAMESPACE.read_text(encoding="utf-8").strip() if _OWN_NAMESPACE.is_file() else "default"
-
-
-def identity(settings: Settings) -> Identity:
-    """A new one for each process."""
-    return Identity(settings.pod_name or socket.gethostname(), settings.pod_uid, secrets.token_hex(4))
-
-
-def steady() -> float:
-    """Monotonic seconds that go on while the machine sleeps, where the system has such a clock (Linux has)."""
-    number: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    return time.clock_gettime(number)
 
 
 class Elector:

@@ -20,7 +20,7 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from rca_rollout import __version__
-from rca_rollout.core.election import Pace
+from rca_rollout.core.lease import Pace
 from rca_rollout.kube.client import Kube, configuration
 from rca_rollout.metrics.collector import ComponentCollector
 from rca_rollout.metrics.counters import Counters
@@ -29,14 +29,8 @@ from rca_rollout.runtime import logs
 from rca_rollout.runtime.cache import Body, Cache
 from rca_rollout.runtime.components import ComponentReconciler
 from rca_rollout.runtime.handlers import register
-from rca_rollout.runtime.leader import (
-    Elector,
-    LeadershipLostError,
-    LeaseError,
-    LeasePlace,
-    identity,
-    steady,
-)
+from rca_rollout.runtime.leader import Elector, LeadershipLostError, LeaseError
+from rca_rollout.runtime.lease_place import LeasePlace, identity, steady
 from rca_rollout.runtime.login import connection_info
 from rca_rollout.runtime.preflight import MissingKindsError, check_kinds
 from rca_rollout.runtime.queue import WorkQueue

@@ -22,13 +22,10 @@ from rca_rollout.core.election import (
     Effect,
     Failed,
     Found,
-    Identity,
     Lost,
     Missing,
     Moved,
-    Pace,
     Read,
-    Record,
     Wait,
     Write,
     Written,
@@ -36,6 +33,7 @@ from rca_rollout.core.election import (
     plan,
     release,
 )
+from rca_rollout.core.lease import Identity, Pace, Record
 from rca_rollout.core.lifecycle.promotion import INTENT_LIFE
 from rca_rollout.kube.client import REQUEST_TIMEOUT
 

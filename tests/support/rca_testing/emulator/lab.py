@@ -17,7 +17,7 @@ from kopf._cogs.aiokits import aiotasks
 from kubernetes.aio.config import kube_config
 
 from rca_eval.contract import canonical, parse_ground_truth, sha256
-from rca_rollout.core.election import Pace
+from rca_rollout.core.lease import Pace
 from rca_rollout.runtime.main import serve
 from rca_rollout.runtime.settings import Settings, from_environment
 from rca_testing import scorecards

@@ -1,6 +1,7 @@
 """The lifecycles of incidents, kept: written by any number of processes at once, each moment once."""
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,12 +11,13 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, Connection, Engine, MetaData, Row, String, Table, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from rca_eval.contract import ContractError, Reason, shown
+from rca_eval.contract import ContractError, Reason, one_line, shown
 from rca_eval.kpis.database import clear_errors, open_database
 from rca_eval.kpis.figures import Lifecycle, Report, report
 from rca_eval.kpis.moments import AFTER, Moment, from_microseconds, microseconds, rfc3339
 
 TEXT_LIMIT = 253
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _TABLE = Table(
     "rca_incidents",
     MetaData(),
@@ -58,12 +60,17 @@ class LifecycleStore:
     def begin(
         self, id: str, *, alert: str, service: str, fired: datetime, fault_class: str | None = None
     ) -> None:
-        """An incident is known from now on. Told again, nothing changes."""
+        """An incident is known from now on. Told again, nothing changes. An id has up to 64 of `A-Za-z0-9._-`."""
+        if not _ID.fullmatch(id):
+            raise ContractError(
+                Reason.LIFECYCLE_REFUSED,
+                f"{shown(id)} is no id of an incident; use up to 64 of A-Za-z0-9._-.",
+            )
         values = {
             "id": id,
-            "alert": alert[:TEXT_LIMIT],
-            "service": service[:TEXT_LIMIT],
-            "fault_class": fault_class[:TEXT_LIMIT] if fault_class else None,
+            "alert": _text(alert),
+            "service": _text(service),
+            "fault_class": _text(fault_class) if fault_class else None,
             "fired_us": microseconds(fired),
         }
         insert = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
@@ -72,6 +79,8 @@ class LifecycleStore:
 
     def note(self, id: str, moment: Moment, at: datetime) -> Answer:
         """A moment of a known incident, set once. One that contradicts what is known is refused with the reason."""
+        if not _ID.fullmatch(id):
+            raise _unknown(id)
         value, column = microseconds(at), _COLUMN[moment]
         allowed = [_TABLE.c.id == id, column.is_(None)]
         allowed += [(_COLUMN[one].is_(None)) | (_COLUMN[one] <= value) for one in AFTER[moment]]
@@ -90,14 +99,18 @@ class LifecycleStore:
 
     def classify(self, id: str, fault_class: str) -> None:
         """Give an incident its fault class; it may be corrected later."""
+        if not _ID.fullmatch(id):
+            raise _unknown(id)
         with self._connection() as connection:
             done = connection.execute(
-                update(_TABLE).where(_TABLE.c.id == id).values(fault_class=fault_class[:TEXT_LIMIT])
+                update(_TABLE).where(_TABLE.c.id == id).values(fault_class=_text(fault_class))
             )
         if done.rowcount != 1:
             raise _unknown(id)
 
     def get(self, id: str) -> Lifecycle | None:
+        if not _ID.fullmatch(id):
+            return None
         with self._connection() as connection:
             row = connection.execute(select(_TABLE).where(_TABLE.c.id == id)).first()
         return None if row is None else _lifecycle(row)
@@ -112,7 +125,7 @@ class LifecycleStore:
         if until is not None:
             query = query.where(_TABLE.c.fired_us < microseconds(until))
         if fault_class is not None:
-            query = query.where(_TABLE.c.fault_class == fault_class)
+            query = query.where(_TABLE.c.fault_class == _text(fault_class))
         with self._connection() as connection:
             return [_lifecycle(row) for row in connection.execute(query)]
 
@@ -175,6 +188,11 @@ def _lifecycle(row: Row[Any]) -> Lifecycle:
         fault_class=values["fault_class"],
         times={moment: from_microseconds(value) for moment, value in times.items() if value is not None},
     )
+
+
+def _text(value: str) -> str:
+    """What a column of any database holds: printable (no NUL, no half of a surrogate pair), of limited length."""
+    return one_line(value)[:TEXT_LIMIT]
 
 
 def _unknown(id: str) -> ContractError:

@@ -58,14 +58,17 @@ def serve(settings: Settings, source: Source) -> None:
 
 
 async def _run(agent: Agent, listener: socket.socket, first: list[Resource[Any]]) -> None:
-    try:
-        for part in first:
-            await part.open_once()
-        await _Server(_config(application(agent, first), agent.limits)).serve(sockets=[listener])
-    finally:
-        agent.desk.close()
-        for part in (agent.graphs, agent.database):
-            await part.close()
+    server = _Server(_config(application(agent, first), agent.limits))
+    with server.listening_to_signals():
+        try:
+            for part in first:
+                await part.open_once()
+            if not server.should_exit:
+                await server.serve(sockets=[listener])
+        finally:
+            agent.desk.close()
+            for part in (agent.graphs, agent.database):
+                await part.close()
 
 
 def application(agent: Agent, opened: list[Resource[Any]]) -> ASGIApp:
@@ -108,10 +111,15 @@ def _no_route(request: Request, error: HTTPException) -> ProblemError:
 
 
 class _Server(uvicorn.Server):
-    """Ends with status 0 when it is told to: uvicorn would raise the signal once more afterwards."""
+    """Ends with status 0 when it is told to: uvicorn would raise the signal once more afterwards.
+
+    A signal is only noted, from before the stores are opened until they are closed: an exception in the middle of that
+    would leave the embedded server behind.
+    """
 
     @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def listening_to_signals(self) -> Iterator[None]:
+        """The same two signals as uvicorn's own, for longer."""
         numbers = (signal.SIGTERM, signal.SIGINT)
         before = {number: signal.signal(number, self.handle_exit) for number in numbers}
         try:
@@ -119,6 +127,10 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
 
 
 class _Protocol(H11Protocol):

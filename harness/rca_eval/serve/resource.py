@@ -11,6 +11,7 @@ from rca_eval.serve.lines import Lines
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 15.0
 PING_SECONDS = 3.0
+OPENING_SECONDS = 15.0
 FRESH_SECONDS = 1.0  # many probes, one question
 
 
@@ -33,6 +34,7 @@ class Resource[T]:
         self._problem: str | None = "it is being opened"
         self._asked = 0.0
         self._asking: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[T] | None = None
 
     async def open(self) -> None:
         """Returns once it is open."""
@@ -50,12 +52,16 @@ class Resource[T]:
 
     async def open_once(self) -> None:
         """Raises `ContractError`."""
-        self._value = await asyncio.to_thread(self._stack.enter_context, self._open())
+        self._opening = asyncio.create_task(asyncio.to_thread(self._stack.enter_context, self._open()))
+        self._value = await asyncio.shield(self._opening)
         self._problem = None
         self._lines.event("opened", resource=self.name)
 
     async def close(self) -> None:
         self._value, self._problem = None, "it is closed"
+        if self._opening is not None and not self._opening.done():
+            # Stopped while it was being opened: what a thread opens after this, nobody would close.
+            await asyncio.wait({self._opening}, timeout=OPENING_SECONDS)
         with contextlib.suppress(ContractError):
             await asyncio.to_thread(self._stack.close)
 

@@ -42,7 +42,7 @@ class AgentClient:
         ends, last = time.monotonic() + seconds, "it did not answer"
         while True:
             try:
-                self._send("GET", "/readyz", None)
+                self._send("GET", "/readyz", None, limit=max(0.1, ends - time.monotonic()))
             except ContractError as error:
                 last = error.message
             else:
@@ -66,25 +66,28 @@ class AgentClient:
     def acknowledge(self, incident_id: str) -> dict[str, Any]:
         return self._send("POST", f"/v1/incidents/{quote(incident_id, safe='')}/acknowledged", {})
 
-    def _send(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    def _send(
+        self, method: str, path: str, body: dict[str, Any] | None, *, limit: float | None = None
+    ) -> dict[str, Any]:
+        seconds = min(self._seconds, limit or self._seconds)
         content = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        ends = time.monotonic() + self._seconds
+        ends = time.monotonic() + seconds
         data = bytearray()
         try:
-            with self._client.stream(method, path, content=content, headers=headers) as response:
+            with self._client.stream(
+                method, path, content=content, headers=headers, timeout=seconds
+            ) as response:
                 status = response.status_code
                 for part in response.iter_bytes():
                     data += part
                     if len(data) > ANSWER_LIMIT:
                         raise _unusable(f"{self.name}{path} answers with more than {ANSWER_LIMIT} bytes")
                     if time.monotonic() > ends:
-                        raise _unusable(
-                            f"{self.name}{path} did not finish its answer within {self._seconds:g} s"
-                        )
+                        raise _unusable(f"{self.name}{path} did not finish its answer within {seconds:g} s")
         except httpx.TimeoutException:
             raise _unusable(
-                f"{self.name}{path} did not answer within {self._seconds:g} s; raise --timeout, or look at its log"
+                f"{self.name}{path} did not answer within {seconds:g} s; raise --timeout, or look at its log"
             ) from None
         except httpx.ConnectError as error:
             raise _unusable(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,3 +45,12 @@ def server() -> Iterator[Callable[[], str]]:
 def sqlite(folder: Path) -> str:
     """The address of a file that does not exist yet."""
     return f"sqlite:///{folder}/lifecycles-{next(_numbers)}.db"
+
+
+def stop(address: str) -> None:
+    """Stop the server behind an address at once, as when its node is gone."""
+    folder = make_url(address).query["host"]
+    pid = int(Path(str(folder), "data", "postmaster.pid").read_text().split()[0])
+    os.kill(pid, signal.SIGQUIT)
+    while Path(str(folder), ".s.PGSQL.5432").exists():
+        time.sleep(0.02)

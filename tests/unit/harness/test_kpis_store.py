@@ -105,6 +105,18 @@ def test_an_unknown_incident_is_refused_by_name(store: LifecycleStore) -> None:
     assert store.get("inc-9") is None
 
 
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "line\nline", "x" * 300])
+def test_text_that_no_database_holds_is_made_harmless(store: LifecycleStore, text: str) -> None:
+    store.begin("inc-2", alert=text, service=text, fired=FIRED, fault_class=text)
+    store.classify("inc-1", text)
+    found = store.incidents(fault_class=text)
+    assert [one.id for one in found] == ["inc-1", "inc-2"]
+    assert all(one.fault_class and one.fault_class.isprintable() for one in found)
+    assert store.get(text) is None
+    assert "is not known" in refusal(lambda: store.note(text, Moment.RESOLVED, FIRED))
+    assert "is no id" in refusal(lambda: store.begin(text, alert="A", service="s", fired=FIRED))
+
+
 def test_times_of_any_zone_come_back_as_the_same_moment(store: LifecycleStore) -> None:
     east = after(60).astimezone(timezone(timedelta(hours=5, minutes=45)))
     store.note("inc-1", Moment.RESOLVED, east)

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -97,6 +98,8 @@ def test_a_body_that_cannot_be_read_is_a_problem_of_the_request(
         ("GET", "/v1/investigations/../../etc/passwd", 404),
         ("GET", "/v1/investigations/%2e%2e%2fmodes", 404),
         ("GET", "/v1/incidents/nobody", 404),
+        ("GET", "/v1/incidents/%00", 404),
+        ("POST", "/v1/incidents/%00%ff/resolved", 404),
         ("POST", "/v1/incidents/nobody/acknowledged", 404),
         ("POST", "/v1/incidents/nobody/resolved", 404),
         ("DELETE", "/v1/investigations", 405),
@@ -294,6 +297,29 @@ def test_two_agents_keep_one_record(tmp_path: Path, postgresql: str) -> None:
         }
     with open_lifecycles(postgresql) as store:
         assert len(store.incidents()) == 10
+
+
+def test_answers_go_on_while_the_record_is_away(tmp_path: Path) -> None:
+    Mounted(tmp_path / "modes", {})
+    with databases.server() as fresh:
+        address = fresh()
+        with agent(tmp_path, database=address) as running:
+            assert running.ask(firing(*ALERT, fingerprint="before"))["lifecycle"] == "Recorded"
+            databases.stop(address)
+            told = running.ask(firing(*ALERT, fingerprint="while"))
+            assert told["outcome"] == "Concluded"
+            assert told["lifecycle"].startswith("not recorded: ")
+            wait_until(lambda: running.http.get("/readyz").status_code == 503)
+            assert is_problem(running.http.get("/kpis"), 503)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.2])
+def test_a_stop_while_it_starts_leaves_nothing_behind(tmp_path: Path, delay: float) -> None:
+    Mounted(tmp_path / "modes", {})
+    with agent(tmp_path, ready=False) as running:
+        time.sleep(delay)  # some moment of the opening; which one is left to chance
+        assert running.stop() in {0, 128 + signal.SIGTERM}
+        assert stores(running.scratch) == []
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 """One run of a manifest, answered: the governing ranking, and what each component in Shadow would have ranked."""
 
 from decimal import Decimal
+from fractions import Fraction
 
-from rca_eval.contract import EngineIncident, Prediction, RankedEntity, Run, nine, one_line
+from rca_eval.contract import EngineIncident, Prediction, RankedEntity, Run, one_line
+from rca_eval.contract.numbers import nano
 from rca_eval.contract.protocol import MAX_CANDIDATES
 from rca_eval.engine.blend import Blend
 from rca_eval.engine.components import KEYS, active_keys
@@ -42,15 +44,22 @@ def answer(
 
 
 def entities(ranking: Ranking) -> tuple[RankedEntity, ...]:
-    """Best first, at most as many as the protocol holds; figures with nine digits."""
+    """Best first, at most as many as the protocol holds; figures with nine digits.
+
+    Not validated: keys are those of a validated incident, figures are ours, and there are hundreds in an answer.
+    """
     return tuple(
-        RankedEntity(
+        RankedEntity.model_construct(
             entity=one.key,
-            score=Decimal(nine(one.score)),
-            terms={term: Decimal(nine(value)) for term, value in one.terms.items()},
+            score=_figure(one.score),
+            terms={term: _figure(value) for term, value in one.terms.items()},
         )
         for one in ranking.candidates[:MAX_CANDIDATES]
     )
+
+
+def _figure(value: Fraction) -> Decimal:
+    return Decimal(nano(value)).scaleb(-9)
 
 
 def evidence_ids(ranking: Ranking) -> tuple[str, ...]:

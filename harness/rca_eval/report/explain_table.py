@@ -157,8 +157,8 @@ def _changes(story: Explanation) -> Iterator[Text]:
 
 
 def _shadow(component: str, first: str | None, *, hit: bool) -> str:
-    said = f"{first} first" if first else "nothing"
-    return f"{component} in Active would have ranked {said}{', the true cause' if hit else ''}"
+    said = f"{middle(first, 24)} first" if first else "nothing"
+    return f"{middle(component, 32)} would rank {said}{' (true)' if hit else ''}"
 
 
 def _range(row: RangeRow) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from rca_eval.contract import Figure, GroundTruth, Incident, IncidentResult, Model, Scorecard, nine
+from rca_eval.contract.pools import HOPS
 from rca_eval.gate.counterfactual import in_order, with_residual
 from rca_eval.report.document import ChangeRow, TermRow
 from rca_eval.report.rows import (
@@ -19,7 +20,6 @@ from rca_eval.report.sensitivity import ranges
 from rca_eval.report.text import NAME, clean, count
 
 SHOWN_CHANGES = 6
-REACH = 3  # calls; what the reference engine's query follows
 
 
 class CandidateRow(Model):
@@ -176,7 +176,7 @@ def _path(start: str, goal: str, calls: Sequence[tuple[str, str]]) -> str:
     steps = len(paths[goal]) - 1
     if not steps:
         return f"{goal}, which the alert is about, is the cause itself"
-    far = f", more than the {REACH} that the reference engine follows" if steps > REACH else ""
+    far = f", more than the {HOPS} that the reference engine follows" if steps > HOPS else ""
     return f"{' -> '.join(paths[goal])}: {count(steps, 'call')}{far}"
 
 

@@ -71,12 +71,16 @@ def context_lines(report: Report) -> Iterator[str]:
     """Chance and rules first: a number means something only beside them."""
     context = report.context
     was = f" (was {number(context.accuracy_was)})" if context.accuracy_was is not None else ""
+    chance = ""
+    if context.chance is not None:
+        chance = f"chance {number(context.chance)}, lift {number(context.lift)}, "
     yield (
-        f"AC@1 {number(context.accuracy)}{was}, chance {number(context.chance)}, lift {number(context.lift)}, "
+        f"AC@1 {number(context.accuracy)}{was}, "
+        f"{chance}"
         f"cause among the candidates {number(context.retrieval)}"
     )
     if context.rankers is None:
-        yield f"simple rules: {UNKNOWN}"
+        yield f"chance and simple rules: {UNKNOWN}"
     else:
         yield "simple rules: " + (
             ", ".join(f"{one.name} {number(one.accuracy)}" for one in context.rankers)

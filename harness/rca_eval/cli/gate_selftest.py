@@ -61,7 +61,7 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     again = None
     with (
         progress() as on_step,
-        bench(data, source=source, baseline=reference, policy=rules, on_step=on_step) as made,
+        bench(data, source=source, baseline=reference, policy=rules, on_step=on_step, file=dataset) as made,
     ):
         found = survey(made, chosen, parallel=parallel, on_step=on_step)
         if count:

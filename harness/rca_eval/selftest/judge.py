@@ -137,6 +137,7 @@ def judge(
 def _prepare_env(material: Material, question: Question, folder: Path) -> dict[str, str]:
     return {
         "RCA_EVAL_DATASET": str(material.dataset),
+        "RCA_EVAL_DATASET_SHA256": material.sha256,
         "RCA_EVAL_INCIDENTS": str(folder),
         "RCA_EVAL_MEMORY": "Prequential",
         "RCA_EVAL_REPEATS": str(REPEATS),

@@ -8,10 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rca_eval.contract import Baseline, ContractError, Reason, parse_ground_truth, sha256
+from rca_eval.contract import (
+    Baseline,
+    ContractError,
+    Reason,
+    parse_ground_truth,
+    require_confirmed,
+    sha256,
+)
 from rca_eval.gate import GatePolicy
 from rca_eval.graph import open_store
 from rca_eval.job.control import run_known_bad
+from rca_eval.job.series_files import with_files
 from rca_eval.replay import bundled_for, from_scorecard
 from rca_eval.selftest.judge import Material, judge, scorecards
 from rca_eval.selftest.mutant import GROUPS, Mutant, outdated
@@ -39,22 +47,31 @@ class Bench:
 
 @contextmanager
 def bench(
-    dataset: bytes, *, source: str, baseline: Baseline | None, policy: GatePolicy, on_step: Step
+    dataset: bytes,
+    *,
+    source: str,
+    baseline: Baseline | None,
+    policy: GatePolicy,
+    on_step: Step,
+    file: Path | None = None,
 ) -> Iterator[Bench]:
     """Set up, and check that the engine as it is passes: else a verdict would say nothing about a mutant.
 
-    Without a baseline the bundled one of the dataset is used, or the engine's own answers. Raises `ContractError`.
+    Without a baseline the bundled one of the dataset is used, or the engine's own answers. `file` is where the dataset
+    lies, with its series files beside it. Raises `ContractError`.
     """
-    truth = parse_ground_truth(dataset, source=source)
+    truth = require_confirmed(parse_ground_truth(dataset, source=source), source=source)
+    truth = with_files(truth, file.parent if file else None, source=source)
     digest = sha256(dataset)
     with tempfile.TemporaryDirectory(prefix="rca-eval-selftest-") as name, open_store() as store:
         folder = Path(name)
-        (folder / "dataset.json").write_bytes(dataset)
+        if file is None:
+            (folder / "dataset.json").write_bytes(dataset)
         on_step("copying the package")
         base = copy_package(folder / "base")
         material = Material(
             truth=truth,
-            dataset=folder / "dataset.json",
+            dataset=file.absolute() if file else folder / "dataset.json",
             sha256=digest,
             control=run_known_bad(truth, digest, store),
             policy=policy,

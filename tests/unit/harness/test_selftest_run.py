@@ -3,11 +3,12 @@
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from rca_eval.cli.main import run as cli
-from rca_eval.contract import Baseline, ContractError, Reason, parse_baseline
+from rca_eval.contract import Baseline, ContractError, Reason, parse_baseline, sha256
 from rca_eval.data import baseline_bytes, ground_truth_bytes
 from rca_eval.gate import GatePolicy
 from rca_eval.selftest.aa import replays
@@ -162,6 +163,40 @@ def test_the_command_exits_0_when_the_goal_is_met_and_1_when_it_is_not(
     assert "FAILED" in text
     assert "window-fixed" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_dataset_of_ones_own_is_measured_against_the_engines_own_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = json.loads(ground_truth_bytes("graded"))
+    series = mine["incidents"][0]["telemetry"]["services"]["authelia"]["series"][0]
+    onset = mine["incidents"][0]["onset"]
+    samples = [
+        [onset + at, "0.9" if at >= 0 else str(0.01 + at % 120 / 6000)] for at in range(-1800, 601, 60)
+    ]
+    (tmp_path / "ratio.csv").write_text("time,value\n" + "".join(f"{at},{value}\n" for at, value in samples))
+    digest = sha256((tmp_path / "ratio.csv").read_bytes())
+    mine["incidents"][0]["telemetry"]["services"]["authelia"]["series"] = [
+        {"metric": series["metric"], "file": "ratio.csv", "sha256": digest}
+    ]
+    dataset = tmp_path / "mine.json"
+    dataset.write_text(json.dumps(mine))
+    asked = ["--only", "floor-topology-heavy", "--only", "memory-knows-its-family", "--format", "json"]
+    status = cli(["gate-selftest", "--dataset", str(dataset), *asked])
+    found = json.loads(capsys.readouterr().out)
+    assert found["dataset"] == sha256(dataset.read_bytes())
+    assert found["outcomes"][0]["status"] == "caught"
+    assert status == (0 if found["goalMet"] else 1)
+
+
+def test_a_dataset_that_is_too_small_to_decide_is_no_measurement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = json.loads(ground_truth_bytes("graded"))
+    small["incidents"] = small["incidents"][:3]
+    (tmp_path / "small.json").write_text(json.dumps(small))
+    assert cli(["gate-selftest", "--dataset", str(tmp_path / "small.json")]) == 2
+    assert "incidents in LivePath < 9" in capsys.readouterr().err
 
 
 def test_the_command_ends_with_2_for_what_it_cannot_do(capsys: pytest.CaptureFixture[str]) -> None:

@@ -202,11 +202,11 @@ MUTANTS = (
     ),
     _a(
         "terms-lost",
-        "terms={term: Decimal(nine(value)) for term, value in one.terms.items()},",
+        "terms={term: _figure(value) for term, value in one.terms.items()},",
         "",
         "an answer without its terms",
     ),
-    _a("scores-lost", "score=Decimal(nine(one.score)),", "", "an answer without scores"),
+    _a("scores-lost", "score=_figure(one.score),", "", "an answer without scores"),
     _a(
         "answers-nothing",
         "candidates=entities(governing.ranking)",

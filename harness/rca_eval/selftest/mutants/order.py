@@ -9,7 +9,7 @@ TIES = "two candidates with one score, after rounding"
 
 # An answer may not put a higher score behind a lower one: it would be refused as a whole, and name no incident. So an
 # engine that sorts wrongly is imitated by one that gives an order without scores.
-NO_SCORES = (("engine/answer.py", "            score=Decimal(nine(one.score)),\n", ""),)
+NO_SCORES = (("engine/answer.py", "            score=_figure(one.score),\n", ""),)
 
 
 def _ties(name: str, new: str, imitates: str, *, equivalent: str = "", needs: str = "") -> Mutant:

@@ -101,6 +101,16 @@ class Stage:
         holder = self.lease()["spec"].get("holderIdentity") or ""
         assert holder.startswith(f"{name}_"), f"{holder!r} holds the Lease"
 
+    def asks(self, name: str, times: int, *, answered: bool = True) -> None:
+        """Returns when this process has asked for the Lease so often, from now on."""
+        begun = time.monotonic()
+
+        def look() -> None:
+            since = [sent for sent in list(self.wires[name].sent) if sent.about_the_lease and sent.at > begun]
+            assert sum(bool(sent.status) == answered for sent in since) >= times, since
+
+        eventually(look, seconds=30, every=0.02)
+
     def has_written(self, name: str, since: float = 0.0) -> None:
         assert self.wires[name].writes(since), f"{name} has written nothing"
 
@@ -211,9 +221,9 @@ def test_a_leader_that_is_cut_off_for_a_moment_goes_on(stage: Stage) -> None:
     first, second = stage.two()
     for _ in range(3):
         stage.wires["rca-a"].cut()
-        time.sleep(3)
+        stage.asks("rca-a", 1, answered=False)
         stage.wires["rca-a"].mend()
-        time.sleep(4)
+        stage.asks("rca-a", 1)
     stage.is_held_by("rca-a")
     assert first.alive
     assert second.alive
@@ -232,7 +242,7 @@ def test_a_lease_that_is_deleted_by_hand_is_made_anew_by_who_leads(stage: Stage)
 
         eventually(made_anew, seconds=10)
     stage.work()
-    time.sleep(5)
+    stage.asks("rca-b", 2)
     assert first.alive
     assert second.alive
     assert stage.wires["rca-b"].writes() == []

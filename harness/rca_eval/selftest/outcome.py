@@ -22,7 +22,7 @@ Status = Literal["caught", "unnamed", "survived", "equivalent", "refuted"]
 @dataclass(frozen=True)
 class Sight:
     """What one question saw of a mutant. `checks` are the rows that did not pass, `incidents` those that they name,
-    `accuracy` those that an accuracy check names.
+    `accuracy` those that an accuracy check names. `warnings` stand beside a verdict and never make a catch.
     """
 
     question: str
@@ -32,6 +32,7 @@ class Sight:
     checks: tuple[str, ...] = ()
     incidents: tuple[str, ...] = ()
     accuracy: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def caught(self) -> bool:
@@ -50,6 +51,7 @@ def sight(question: str, result: GateResult, ids: Sequence[str]) -> Sight:
         checks=tuple(dict.fromkeys(check.reason or check.name for check in rows)),
         incidents=named([check.message for check in rows], ids),
         accuracy=named(accurate, ids),
+        warnings=tuple(check.name for check in result.checks if check.result == "Warning"),
     )
 
 
@@ -81,6 +83,16 @@ class Outcome:
         return any(one.accuracy for one in self.sights)
 
     @property
+    def checks(self) -> tuple[str, ...]:
+        """All checks that did not pass, in the order in which they were met."""
+        return tuple(dict.fromkeys(check for one in self.sights for check in one.checks))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings that the engine without a fault does not get: seen by a reader, and no catch."""
+        return tuple(dict.fromkeys(name for one in self.sights for name in one.warnings))
+
+    @property
     def status(self) -> Status:
         """`refuted`: said to be equivalent, and caught all the same; `unnamed`: caught, but no incident was named."""
         if self.mutant.equivalent:
@@ -106,7 +118,8 @@ class Outcome:
             "verdict": best and best.verdict,
             "reason": best and best.reason,
             "message": best and best.message,
-            "checks": list(dict.fromkeys(check for one in self.sights for check in one.checks)),
+            "checks": list(self.checks),
+            "warnings": list(self.warnings),
             "incidents": list(best.incidents) if best else [],
             "equivalent": self.mutant.equivalent or None,
             "needs": self.mutant.needs or None,

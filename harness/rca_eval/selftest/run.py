@@ -2,10 +2,10 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rca_eval.contract import (
@@ -43,6 +43,8 @@ class Bench:
     folder: Path
     workers: Workers
     material: Material
+    warned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The warnings of the engine without a fault, by question."""
 
 
 @contextmanager
@@ -98,14 +100,15 @@ def _passing(made: Bench) -> Bench:
                 Reason.ENGINE_FAILED, f"the engine without a fault failed: {error}."
             ) from None
         material = replace(material, baseline=from_scorecard(card))
-    for one in judge(material, made.workers, made.base, made.folder / "unmutated", EVERYTHING):
+    healthy = judge(material, made.workers, made.base, made.folder / "unmutated", EVERYTHING)
+    for one in healthy:
         if one.caught:
             raise ContractError(
                 Reason.BASELINE_INVALID,
                 f"the engine without a fault does not pass on this dataset ({one.question}: {one.message}); "
                 "mend the dataset, or write its baseline again.",
             )
-    return replace(made, material=material)
+    return replace(made, material=material, warned={one.question: one.warnings for one in healthy})
 
 
 def survey(made: Bench, mutants: Sequence[Mutant], *, parallel: int, on_step: Step) -> Survey:
@@ -146,10 +149,16 @@ def _outcome(made: Bench, mutant: Mutant) -> Outcome:
     sights: list[Sight] = []
     for stage, asked in enumerate(questions(mutant.group)):
         folder = made.folder / mutant.name / str(stage)
-        sights += judge(made.material, made.workers, tree, folder, asked, prepares=mutant.prepares)
+        seen = judge(made.material, made.workers, tree, folder, asked, prepares=mutant.prepares)
+        sights += [_new_warnings(made, one) for one in seen]
         if any(one.accuracy for one in sights):
             break
     return Outcome(mutant, tuple(sights))
+
+
+def _new_warnings(made: Bench, one: Sight) -> Sight:
+    usual = made.warned.get(one.question, ())
+    return replace(one, warnings=tuple(name for name in one.warnings if name not in usual))
 
 
 def cores() -> int:

@@ -126,7 +126,7 @@ def _survivors(survey: Survey) -> Iterator[RenderableType]:
 
 
 def _checks(one: Outcome) -> str:
-    return ", ".join(dict.fromkeys(check for seen in one.sights for check in seen.checks))
+    return ", ".join((*one.checks, *(f"({name})" for name in one.warnings)))
 
 
 def _frame(*columns: str) -> Table:

@@ -45,6 +45,8 @@ def test_a_passed_verdict_with_a_warning_is_no_catch() -> None:
     seen = sight("q", GateResult(verdict="Passed", reason="GatePassed", message="m", checks=rows), IDS)
     assert not seen.caught
     assert not seen.incidents
+    assert seen.warnings == ("NoEffect",)
+    assert Outcome(PLAIN, (seen,)).status == "survived"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from hack import images
 from hack.cluster.paths import DEFAULT_NAME
-from hack.demo import background, cluster, ending, first, replay, watch
+from hack.demo import agent, background, cluster, ending, first, replay, watch
 from hack.demo.shell import DemoError
 
 
@@ -54,13 +54,17 @@ def up(name: str, console: Console) -> int:
         demo = cluster.Cluster.of(name)
         cluster.forget_last_time(demo)
         cluster.install(demo, preparation.digest(images.OPERATOR.name))
-        before = cluster.apply_examples(demo)
+        before = cluster.apply_modes(demo)
+        agent.deploy(demo)
+        agent.before(demo, console)
+        cluster.apply_examples(demo)
         console.print(
             f"Installed after {time.monotonic() - began:.0f} s: chart, suites, {watch.GOOD}, {watch.BAD}."
         )
         _title(console, "3  Evidence: evaluations in Jobs, an observation period, one ConfigMap key")
         seen = watch.watch(demo, console)
         _title(console, "4  What happened")
+        agent.after(demo, console)
         ending.show(console, demo, before, seen)
     except DemoError as error:
         console.print(f"\n[bold red]The demo stopped:[/] {str(error).replace('[', chr(92) + '[')}")

@@ -89,6 +89,8 @@ def forget_last_time(cluster: Cluster) -> None:
             "delete", kinds, "--all", "--wait", "--timeout=60s", timeout=90, what="removing the last demo"
         )
     cluster.kubectl("delete", "configmap", MODES, "--ignore-not-found", what="removing the last demo")
+    agent = ("deployment/rca-agent", "service/rca-agent")
+    cluster.kubectl("delete", *agent, "--ignore-not-found", timeout=90, what="removing the last demo")
 
 
 def install(cluster: Cluster, digest: str) -> None:
@@ -119,14 +121,17 @@ def configmap(cluster: Cluster, name: str, key: str, path: Path) -> None:
     )
 
 
-def apply_examples(cluster: Cluster) -> dict[str, str]:
-    """Incidents and baselines, modes, suites, components. Returns the modes before anything happens."""
+def apply_modes(cluster: Cluster) -> dict[str, str]:
+    """The ConfigMap of modes; returns what it holds before anything happens."""
+    cluster.kubectl("apply", f"--filename={QUICKSTART / '1-modes.yaml'}", what="making the modes")
+    return cluster.modes()
+
+
+def apply_examples(cluster: Cluster) -> None:
+    """Incidents and baselines, suites, components."""
     for name, (key, path) in CONFIGMAPS.items():
         configmap(cluster, name, key, path)
-    cluster.kubectl("apply", f"--filename={QUICKSTART / '1-modes.yaml'}", what="making the modes")
-    before = cluster.modes()
     cluster.kubectl("apply", f"--filename={QUICKSTART}", what="making suites and components")
-    return before
 
 
 def remove(name: str) -> None:

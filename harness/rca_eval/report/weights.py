@@ -59,9 +59,11 @@ def active_notes(card: Scorecard, baseline: Baseline | None, truth: GroundTruth 
     if not unknown:
         return
     if truth is None:
+        names = ", ".join(unknown)
+        whose = f"table {names} governs" if len(unknown) == 1 else f"tables {names} govern"
         yield (
-            f"the tables {', '.join(unknown)} govern in Active only, so the baseline has none of their weights; "
-            "give --dataset to hold them against the published ones"
+            f"{whose} in Active only, so the baseline holds no weight of it; give --dataset to hold its weights "
+            "against the published ones"
         )
         return
     part = _part(live)

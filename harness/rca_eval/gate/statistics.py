@@ -81,14 +81,19 @@ def bootstrap_drop(lost: int, won: int, incidents: int) -> tuple[Fraction, Fract
         return None
     running = list(accumulate(drop_weights(lost, won, incidents), _WIDE.add))
     uniforms = _uniforms(SEED, RESAMPLES)
-    tail = (1 - LEVEL) / 2
-    places = (ceil(tail * RESAMPLES) - 1, ceil((1 - tail) * RESAMPLES) - 1)
+    places = limit_places(RESAMPLES)
     # Drops rise with their uniform numbers, so the limits are those of two of them. A float is a decimal exactly.
     low, high = (
         bisect_right(running, _WIDE.multiply(running[-1], Decimal(uniforms[place]))) - incidents
         for place in places
     )
     return Fraction(low, incidents), Fraction(high, incidents)
+
+
+def limit_places(resamples: int) -> tuple[int, int]:
+    """Where the two percentiles stand among sorted resamples, counted from 0."""
+    tail = (1 - LEVEL) / 2
+    return ceil(tail * resamples) - 1, ceil((1 - tail) * resamples) - 1
 
 
 def drop_weights(lost: int, won: int, incidents: int) -> list[Decimal]:

@@ -209,7 +209,10 @@ class Reason(StrEnum):
     USAGE = "Usage", "A command of the harness was called with arguments that it does not have."
     SELFTEST_INVALID = "SelftestInvalid", "The gate's self-test does not fit the version that it tests."
     DATABASE_UNAVAILABLE = "DatabaseUnavailable", "The agent's record of incidents cannot be reached."
-    LIFECYCLE_REFUSED = "LifecycleRefused", "An incident has been acknowledged or resolved already; that stays."
+    LIFECYCLE_REFUSED = (
+        "LifecycleRefused",
+        "An incident has been acknowledged or resolved already; that stays.",
+    )
     AGENT_UNAVAILABLE = "AgentUnavailable", "The agent does not answer, or not with what was asked."
 
     # What the Job leaves behind

@@ -384,6 +384,22 @@ def test_mttr_says_whose_time_is_unknown(make_scorecard, make_baseline):
     )
     row = next(c for c in result.checks if c.result == "Inconclusive")
     assert (row.arm, row.variant, row.against, row.value) == ("LivePath", "With", "Baseline", None)
+    card = make_scorecard()
+    for name in ("With", "Without"):
+        rows = tuple(
+            row.model_copy(update={"values": (None, None)})
+            if (row.variant, row.arm) == (name, "LivePath")
+            else row
+            for row in card.measured.seconds
+        )
+        mttr = tuple(
+            row.model_copy(update={"value": None}) if (row.variant, row.arm) == (name, "LivePath") else row
+            for row in card.measured.mttr_seconds
+        )
+        result = evaluate(measured(card, seconds=rows, mttr_seconds=mttr), make_baseline())
+        assert result.message == (
+            f"MTTR of {name} is not known for every incident in LivePath, so its rise cannot be judged"
+        )
 
 
 def test_mttr_has_both_numbers_in_every_row(make_scorecard, make_baseline):

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from rca_eval.contract import nine
 from rca_eval.gate import statistics
-from rca_eval.gate.statistics import bootstrap_drop, drop_weights, mcnemar_exact, mcnemar_mid_p, wilson
+from rca_eval.gate.statistics import (
+    bootstrap_drop,
+    drop_weights,
+    limit_places,
+    mcnemar_exact,
+    mcnemar_mid_p,
+    wilson,
+)
 
 few = st.integers(0, 40)
 
@@ -181,6 +188,14 @@ def test_the_interval_turns_over_when_both_sides_change_places_up_to_one_step(lo
     # The seeded numbers are not quite symmetric; where no pair is equal, drops come in steps of two incidents.
     assert abs(low + turned[1]) <= Fraction(2, incidents)
     assert abs(high + turned[0]) <= Fraction(2, incidents)
+
+
+@pytest.mark.parametrize(
+    ("resamples", "places"),
+    [(10_000, (249, 9749)), (1000, (24, 974)), (40, (0, 38)), (41, (1, 39)), (1, (0, 0))],
+)
+def test_the_limits_are_the_250th_and_the_9750th_smallest_of_ten_thousand(resamples, places):
+    assert limit_places(resamples) == places
 
 
 def test_the_seeded_numbers_are_those_that_python_promises():

@@ -37,7 +37,7 @@ from rca_eval.job.prepare import prepare
 from rca_eval.job.scoring import score
 from rca_eval.job.series_files import with_files
 
-REFERENCE_ENGINE = (sys.executable, "-m", "rca_eval.cli", "job", "engine")
+REFERENCE_ENGINE = (sys.executable, "-m", "rca_eval.job", "engine")
 TAIL = 400
 
 

@@ -32,7 +32,16 @@ def show(renderable: RenderableType) -> None:
     if console.is_terminal:
         console.print(renderable)
     else:
-        sys.stdout.write(plain_text(renderable))
+        out(plain_text(renderable))
+
+
+def out(text: str) -> None:
+    """Text to stdout, also under a locale that has no word for some of it."""
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        code = sys.stdout.encoding or "ascii"
+        sys.stdout.write(text.encode(code, "backslashreplace").decode(code))
 
 
 def _console(**more: Any) -> Console:
@@ -42,7 +51,7 @@ def _console(**more: Any) -> Console:
 
 def show_json(value: Any) -> None:
     """Strict JSON on stdout: no NaN, keys sorted."""
-    sys.stdout.write(json_text(value))
+    out(json_text(value))
 
 
 def check_output(path: Path) -> None:

@@ -1,6 +1,5 @@
 """The options by which a verdict becomes a report, shared by the commands that give one."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import check_output, show, write_text
+from rca_eval.cli.output import check_output, out, show, write_text
 from rca_eval.contract import ContractError, GroundTruth, Reason, parse_ground_truth, sha256, shown
 from rca_eval.contract.scorecard import DatasetInfo
 from rca_eval.data import PROFILES, ground_truth_bytes
@@ -83,7 +82,7 @@ def emit(
     if form is ReportFormat.TABLE:
         show(report_table(report))
     else:
-        sys.stdout.write(rendered(form, report, result))
+        out(rendered(form, report, result))
 
 
 def emit_files(report: Report, result: GateResult | Comparison, ordered: Sequence[Order]) -> None:

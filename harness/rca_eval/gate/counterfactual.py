@@ -169,6 +169,8 @@ def counterfactual(now: IncidentResult, then: IncidentResult) -> Counterfactual:
     """
     if now.status != "Ranked":
         return Counterfactual(now.id, (), "nothing was ranked, so there is nothing to put back")
+    if not all(one.score is None or is_finite(one.score) for row in (now, then) for one in row.candidates):
+        return Counterfactual(now.id, (), "a score is no finite number, so nothing can be put back")
     if then.status != "Ranked" or then.true_rank() != 1:
         return Counterfactual(now.id, (), "the reference did not have the cause first either")
     keys = {one.key for one in now.candidates}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from rca_eval.contract import Figure, GroundTruth, Incident, IncidentResult, Model, Scorecard, nine
+from rca_eval.contract import Figure, GroundTruth, Incident, IncidentResult, Model, Scorecard
 from rca_eval.contract.pools import HOPS
 from rca_eval.gate.counterfactual import in_order, with_residual
 from rca_eval.report.document import ChangeRow, TermRow
@@ -17,7 +17,7 @@ from rca_eval.report.rows import (
     term_rows,
 )
 from rca_eval.report.sensitivity import ranges
-from rca_eval.report.text import NAME, clean, count
+from rca_eval.report.text import NAME, clean, count, figure
 
 SHOWN_CHANGES = 6
 
@@ -121,8 +121,8 @@ def explanation(pair: Pair, card: Scorecard, truth: GroundTruth | None) -> Expla
         ranges=tuple(
             RangeRow(
                 term=clean(one.term, NAME),
-                low=None if one.low is None else nine(one.low),
-                high=None if one.high is None else nine(one.high),
+                low=figure(one.low),
+                high=figure(one.high),
                 holds_now=one.holds_now,
             )
             for one in ranges(now)
@@ -192,7 +192,11 @@ def _candidates(now: IncidentResult, then: IncidentResult | None) -> Iterator[Ca
             key=clean(key, NAME),
             expected=key in now.expected,
             score=scores.get(key),
-            terms={clean(name, NAME): nine(mine[name]) for name in in_order(mine)},
+            terms={
+                clean(name, NAME): value
+                for name in in_order(mine)
+                if (value := figure(mine[name])) is not None
+            },
         )
 
 

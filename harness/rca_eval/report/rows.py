@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from rca_eval.contract import ArmResult, IncidentResult, is_finite, nine
+from rca_eval.contract import ArmResult, IncidentResult, is_finite
 from rca_eval.gate.counterfactual import (
     Change,
     Counterfactual,
@@ -14,7 +14,7 @@ from rca_eval.gate.counterfactual import (
     with_residual,
 )
 from rca_eval.report.document import Against, ChangeRow, IncidentRow, LostRow, Outcome, TermRow, Timeline
-from rca_eval.report.text import NAME, clean
+from rca_eval.report.text import NAME, clean, figure
 
 EXPLAINED = 500  # of more lost incidents than this, the others are counted and not taken apart
 ZERO = Fraction(0)
@@ -123,7 +123,7 @@ def change_row(change: Change) -> ChangeRow:
         kind=change.kind,
         name=clean(change.name, NAME),
         text=clean(change.text),
-        size=None if change.size is None else nine(change.size),
+        size=figure(change.size),
         restores=change.restores,
     )
 
@@ -183,7 +183,7 @@ def margin_of(row: IncidentResult) -> str | None:
         margin = row.margin()
     except ValueError:
         return None
-    return None if margin is None else nine(margin)
+    return figure(margin)
 
 
 def _total(
@@ -210,4 +210,4 @@ def _figure(terms: Terms, key: str | None, name: str) -> str | None:
     """A term that its table does not have is 0 for a candidate that has others; None for no candidate."""
     if key is None or key not in terms:
         return None
-    return nine(terms[key].get(name, ZERO))
+    return figure(terms[key].get(name, ZERO))

@@ -1,12 +1,19 @@
 """How figures and words of others are shown. Every format uses these, so that a number reads the same everywhere."""
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
-from rca_eval.contract import display, exact, is_finite, one_line
+from rca_eval.contract import display, exact, is_finite, nine, one_line
 from rca_eval.gate.subject import short_ids
 
 WORDS = 200  # of a text of others; an engine's error may be a page
 NAME = 63
+BEYOND = 10**12 - 1  # rounding must not reach a digit more
+
+
+def figure(value: Fraction | None) -> str | None:
+    """A value as documents hold it, nine digits; None for none, and for one of more than twelve digits before them."""
+    return None if value is None or abs(value) >= BEYOND else nine(value)
 
 
 def clean(text: str, limit: int = WORDS) -> str:
@@ -26,25 +33,25 @@ def middle(text: str, limit: int) -> str:
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def number(figure: str | None, digits: int = 3) -> str:
+def number(value: str | None, digits: int = 3) -> str:
     """`0.778`; `-` for a figure that there is not, the word itself for one that is no number."""
-    if figure is None:
+    if value is None:
         return "-"
-    return display(exact(figure), digits) if is_finite(figure) else figure
+    return display(exact(value), digits) if is_finite(value) else value
 
 
-def margin(figure: str | None) -> str:
+def margin(value: str | None) -> str:
     """`+0.0265`: four digits and always a sign; `none` where there is no rival or no score."""
-    if figure is None:
+    if value is None:
         return "none"
-    return ("" if figure.startswith("-") else "+") + number(figure, 4)
+    return ("" if value.startswith("-") else "+") + number(value, 4)
 
 
-def term(figure: str | None) -> str:
+def term(value: str | None) -> str:
     """A weighted value with four digits, `0` for exactly nothing."""
-    if figure is not None and is_finite(figure) and not exact(figure):
+    if value is not None and is_finite(value) and not exact(value):
         return "0"
-    return number(figure, 4)
+    return number(value, 4)
 
 
 def rank(value: int | None) -> str:
@@ -57,8 +64,8 @@ def moved(before: str | None, now: str) -> str:
     return now if before is None or before == now else f"{before} -> {now}"
 
 
-def seconds(figure: str | None) -> str:
-    return "unknown" if figure is None else f"{number(figure)} s"
+def seconds(value: str | None) -> str:
+    return "unknown" if value is None else f"{number(value)} s"
 
 
 def count(number_of: int, noun: str) -> str:

@@ -120,6 +120,8 @@ def decide_run(snapshot: RunSnapshot, now: datetime) -> RunPlan:
         return RunPlan(run.status)
     if run.status.phase and run.status.phase.final:
         return _after(snapshot)
+    if ended := _given_up(snapshot):
+        return _end(snapshot, *ended, now)
     stale = _overtaken(snapshot)
     if stale:
         return _end(snapshot, RunPhase.SUPERSEDED, Reason.SUPERSEDED, stale, now)
@@ -157,6 +159,26 @@ def refused(snapshot: RunSnapshot, action: RunAction, message: str, now: datetim
         "the operator's rights); the evaluation is tried again"
     )
     return _end(snapshot, RunPhase.ERROR, reason, text, now.replace(microsecond=0))
+
+
+def _given_up(snapshot: RunSnapshot) -> tuple[RunPhase, str, str] | None:
+    """A run of a component that does not wait for it any more: a person stopped it, or what it was made for is over.
+
+    The component names a run in its status before the run is made, so what it does not name is not wanted. Runs that
+    people make are not owned by a component, and nobody else's to end.
+    """
+    component, name = snapshot.component, snapshot.run.metadata.name
+    if not isinstance(component, RcaComponent) or component.metadata.uid not in {
+        owner.uid for owner in snapshot.run.metadata.owner_references if owner.controller
+    }:
+        return None
+    current, abort = component.status.current_run, component.status.verbs and component.status.verbs.abort
+    if abort and abort.run == name:
+        who, why = abort.by or "somebody unknown", abort.reason
+        return RunPhase.ABORTED, Reason.ABORTED, f"stopped by {who}" + (f": {why}" if why else "")
+    if current is None or current.name != name:
+        return RunPhase.SUPERSEDED, Reason.SUPERSEDED, "the component does not wait for this run any more"
+    return None
 
 
 def _overtaken(snapshot: RunSnapshot) -> str | None:

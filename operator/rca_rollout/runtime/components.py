@@ -15,6 +15,7 @@ from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun
 from rca_rollout.core.epoch import Sibling
+from rca_rollout.core.lifecycle import verbs
 from rca_rollout.core.lifecycle.decide import decide
 from rca_rollout.core.lifecycle.invalid import invalid_status
 from rca_rollout.core.lifecycle.refusal import Refusal, show_refusal
@@ -162,6 +163,9 @@ class ComponentReconciler:
         world, raw = self._world, dict(body)
         written = await world.write_status(COMPONENTS, raw, new.to_dict())
         uid = raw["metadata"]["uid"]
+        for answer in verbs.told(old if self._seen.get(key) == uid else RcaComponentStatus(), new):
+            if answer.at > world.clock() - _RECENT:
+                await emit(world, raw, answer)
         last = new.last_transition
         if last is None:
             return written

@@ -16,10 +16,13 @@ from typing import Any
 from rca_rollout.api import EvalRun, InvalidSpec, RcaComponent, RcaComponentStatus, parse
 from rca_rollout.api.common import ComponentPhase, ConditionType
 from rca_rollout.api.component_status import Transition
+from rca_rollout.api.decisions import HandledVerb
 from rca_rollout.api.values import format_time
 from rca_rollout.core.epoch import Sibling
+from rca_rollout.core.lifecycle import verbs
 from rca_rollout.core.lifecycle.decide import decide
 from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun, Plan, Snapshot, WriteKey
+from rca_rollout.core.names import PREFIX
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.target import view_target
@@ -120,9 +123,11 @@ class World:
         new = status.to_dict()
         if new == (self.component.get("status") or {}):
             return False
-        old = self.status.last_transition
+        before = self.status
+        old = before.last_transition
         self.component = {**self.component, "status": new}
         self.status_writes += 1
+        self.told.extend(verbs.told(before, status))
         if status.last_transition and status.last_transition != old:
             self.told.append(status.last_transition)
         return True
@@ -168,6 +173,37 @@ class World:
             "metadata": {**metadata, "generation": metadata["generation"] + 1},
             "spec": {**self.component["spec"], **spec},
         }
+
+    def annotate(self, manager: str = "kubectl-annotate", **annotations: str | None) -> None:
+        """Somebody sets (None: removes) annotations of ours, by their short names."""
+        metadata = self.component["metadata"]
+        held = {
+            **(metadata.get("annotations") or {}),
+            **{f"{PREFIX}/{k}": v for k, v in annotations.items()},
+        }
+        fields = {"f:metadata": {"f:annotations": {f"f:{PREFIX}/{name}": {} for name in annotations}}}
+        entry = {
+            "manager": manager,
+            "operation": "Update",
+            "time": format_time(self.now),
+            "fieldsV1": fields,
+        }
+        entries = [*(metadata.get("managedFields") or []), entry]
+        kept = {name: value for name, value in held.items() if value is not None}
+        self.component = {
+            **self.component,
+            "metadata": {**metadata, "annotations": kept, "managedFields": entries},
+        }
+
+    def ask(self, verb: str, unique: str = "1", *, epoch: str | None = None, **beside: str) -> None:
+        """Somebody asks for a verb, about the present epoch if no other is named."""
+        self.annotate(**{verb: f"{epoch or self.status.epoch}/{unique}"}, **beside)
+
+    def answer(self, verb: str) -> HandledVerb:
+        """What was made of the last token of a verb."""
+        found = getattr(self.status.verbs, verb)
+        assert isinstance(found, HandledVerb), f"{verb} was not handled"
+        return found
 
     def write(self, value: str | None) -> None:
         """Somebody else sets the key (None: removes it)."""

@@ -14,17 +14,13 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.core.clock import short
 from rca_rollout.core.conditions import reason_of
 from rca_rollout.core.epoch import context_of, epoch_of
-from rca_rollout.core.lifecycle import evidence, guard, observation, promotion
+from rca_rollout.core.lifecycle import approval, block, evidence, guard, observation, promotion, verbs
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import Plan, Snapshot
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.target import TargetView
 from rca_rollout.core.variants import effective_mode
-
-# Causes of a demotion after which the same epoch is not promoted again.
-STICKY_DEMOTIONS = frozenset({Reason.GUARD_FAILED, Reason.EXTERNAL})
-
 
 # ConfigMaps without our watch label send no events: what is missing or broken is looked for again.
 POLL = timedelta(seconds=10)
@@ -42,6 +38,7 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
 
 def _advance(draft: Draft) -> None:
     _settle_clocks(draft)
+    verbs.copy(draft)
     target = draft.snapshot.target
     if isinstance(target, Problem):
         _pending(draft, target)
@@ -55,6 +52,9 @@ def _advance(draft: Draft) -> None:
         return
     if draft.active and draft.spec.mode is Mode.SHADOW:
         promotion.demote(draft, target, Reason.SHADOW_REQUESTED, "spec.mode is Shadow")
+        return
+    if draft.active and (asked := block.overdue(draft)):
+        promotion.demote(draft, target, asked.reason, asked.message)
         return
     if draft.active and draft.promotion and draft.promotion.revision != draft.spec.revision:
         text = f"revision {draft.spec.revision} replaces the promoted {draft.promotion.revision}: it starts in Shadow"
@@ -74,15 +74,16 @@ def _with_suite(draft: Draft, suite: SuiteFacts, target: TargetView) -> None:
     _settle_epoch(draft, suite)
     _settle_context(draft)
     _settle_foreign_writes(draft)
+    approval.settle(draft)
     if _suspended(draft):
         return
     if draft.active:
         guard.advance(draft, target)
-    elif _blocked(draft) is None and not evidence.follow(draft):
+    elif block.standing(draft) is None and not evidence.follow(draft):
         observation.advance(draft, target)
-    if not draft.active and (blocked := _blocked(draft)):
+    if not draft.active and (blocked := block.standing(draft)):
         # Asked again: the run that was read in this very step may be what blocks.
-        _stay_blocked(draft, *blocked)
+        _stay_blocked(draft, blocked.reason, blocked.message)
     evidence.prune(draft)
 
 
@@ -118,8 +119,11 @@ def _settle_epoch(draft: Draft, suite: SuiteFacts) -> None:
             "the suite's data, engine or tolerance" if same else f"the revision (now {draft.spec.revision})"
         )
         draft.announce(Reason.OBSERVATION_RESET, f"{what} changed: all evidence starts anew")
+    if draft.revision != draft.spec.revision:
+        draft.attempts = 0
     draft.epoch = epoch
     draft.revision = draft.spec.revision
+    draft.block = draft.block if draft.block and draft.block.epoch == epoch else None
     draft.restart()
 
 
@@ -145,6 +149,8 @@ def _settle_foreign_writes(draft: Draft) -> None:
         judged = draft.promotion.revision == draft.spec.revision
         epoch = draft.epoch if judged else draft.promotion.epoch
         draft.demotion = Demotion(at=draft.now, cause=Reason.EXTERNAL, epoch=epoch, message=text)
+        if judged and block.standing(draft) is None:
+            block.put(draft, Reason.EXTERNAL, text, epoch=epoch)
         draft.promotion = None
         draft.announce(Reason.EXTERNAL, text, warning=True)
     elif draft.active and not draft.promotion:
@@ -187,17 +193,6 @@ def _suspended(draft: Draft) -> bool:
     return True
 
 
-def _blocked(draft: Draft) -> tuple[str, str] | None:
-    """Why this epoch is not promoted, or None. Derived from what is recorded, so it survives a restart."""
-    demoted = draft.demotion
-    if demoted and demoted.epoch == draft.epoch and demoted.cause in STICKY_DEMOTIONS:
-        return demoted.cause, demoted.message or demoted.cause
-    if draft.evidence.failing:
-        run = next((r for r in reversed(draft.evidence.runs) if r.verdict == "Failed"), None)
-        return Reason.GATE_FAILED, (run and run.message) or "an evaluation of this revision failed its gate"
-    return None
-
-
 def _stay_blocked(draft: Draft, reason: str, message: str) -> None:
     said = draft.transition and draft.transition.reason
     if draft.phase is not ComponentPhase.BLOCKED and said in (None, Reason.CONTEXT_CHANGED):
@@ -205,7 +200,10 @@ def _stay_blocked(draft: Draft, reason: str, message: str) -> None:
     draft.phase = ComponentPhase.BLOCKED
     draft.current_run = None
     draft.retry = None
-    draft.ready(Reason.AS_EXPECTED, "stays in Shadow; a new revision starts a new evaluation")
+    text = f"stays in Shadow until a new revision, or a retry: {verbs.how(draft, 'retry', verbs.REASON + '=...')}"
+    draft.ready(Reason.AS_EXPECTED, text)
+    if reason == Reason.ABORTED:
+        draft.condition(ConditionType.EVALUATED, None, reason, message)
     if reason == Reason.GATE_FAILED:
         draft.condition(ConditionType.EVALUATED, False, reason, message)
     draft.condition(ConditionType.OBSERVED, False, Reason.NOT_OBSERVED, "this revision is blocked")

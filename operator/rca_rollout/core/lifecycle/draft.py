@@ -52,6 +52,15 @@ class Draft:
         self.intent: Intent | None = old.intent
         self.promotion = old.promotion
         self.demotion = old.demotion
+        self.verbs = old.verbs
+        self.block = old.block
+        self.attempts = old.attempts
+        self.past_failures = old.past_failures
+        self.run_requested_at = old.run_requested_at
+        self.approval = old.approval
+        self.guard = old.guard
+        self.drift = old.drift
+        self.deletion = old.deletion
         self.suspended_at = old.suspended_at
         self.conditions = old.conditions
         self.transition: Transition | None = None
@@ -120,6 +129,8 @@ class Draft:
         self.evaluation = None
         self.current_run = None
         self.retry = None
+        self.approval = None
+        self.run_requested_at = None
 
     # -- the end
 
@@ -141,6 +152,15 @@ class Draft:
             intent=self.intent,
             promotion=self.promotion,
             demotion=self.demotion,
+            verbs=self.verbs,
+            block=self.block,
+            attempts=self.attempts,
+            past_failures=self.past_failures,
+            run_requested_at=self.run_requested_at,
+            approval=self.approval,
+            guard=self.guard,
+            drift=self.drift,
+            deletion=self.deletion,
             suspended_at=self.suspended_at,
             last_transition=self.transition or self.old.last_transition,
         )

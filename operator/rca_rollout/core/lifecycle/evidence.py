@@ -12,6 +12,7 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunSpec
 from rca_rollout.core import names
 from rca_rollout.core.clock import stamp
+from rca_rollout.core.lifecycle import approval
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun
 from rca_rollout.core.owners import owner_reference
@@ -27,6 +28,7 @@ def start(draft: Draft, trigger: Trigger) -> None:
     draft.runs_started += 1
     while (name := names.run_name(draft.name, draft.epoch or "", draft.runs_started)) in draft.snapshot.runs:
         draft.runs_started += 1
+    draft.run_requested_at = None
     draft.current_run = CurrentRun(name=name, trigger=trigger, started_at=draft.now)
     _waiting(draft, draft.current_run, "")
     draft.wake_at(draft.now)
@@ -77,7 +79,7 @@ def read_failure(draft: Draft) -> None:
 
 def not_before(draft: Draft) -> datetime | None:
     """When the next run may start after one without a verdict; None when it may start now."""
-    due = draft.retry.next_at if draft.retry else None
+    due = draft.retry.next_at if draft.retry and not draft.run_requested_at else None
     # Later than any delay is long: by a clock that was wrong.
     return due if due and draft.now < due <= draft.now + draft.snapshot.max_retry_delay else None
 
@@ -91,6 +93,9 @@ def rest(draft: Draft, until: datetime) -> None:
 
 def held_back(draft: Draft) -> None:
     """Why a component in Shadow is not promoted: by its spec, for want of a verdict, or since its observation goes on."""
+    if approval.in_the_way(draft):
+        approval.hold(draft)
+        return
     reason, text = str(Reason.NOT_PROMOTED), "waits for the gate"
     if draft.spec.mode is Mode.SHADOW:
         reason, text = Reason.HELD, "spec.mode is Shadow: evaluated, and held back"
@@ -141,6 +146,7 @@ def _count(draft: Draft, current: CurrentRun, run: EvalRun) -> None:
         scorecard_sha256=status.scorecard.sha256 if status.scorecard else None,
         deterministic_sha256=status.scorecard.deterministic_sha256 if status.scorecard else None,
         message=message,
+        fixed=status.fixed,
     )
     draft.current_run = None
     draft.retry = None

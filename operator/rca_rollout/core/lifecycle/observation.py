@@ -8,14 +8,14 @@ from rca_rollout.api.common import ComponentPhase, ConditionType, Mode, Trigger
 from rca_rollout.api.component_status import ObservationStatus
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.clock import earliest, short, stamp
-from rca_rollout.core.lifecycle import evidence, promotion, proof
+from rca_rollout.core.lifecycle import approval, evidence, promotion, proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.target import TargetView
 
 
 def advance(draft: Draft, target: TargetView) -> None:
     """The step of a component in Shadow that no run keeps waiting."""
-    if later := evidence.not_before(draft):
+    if not _ready_to_promote(draft) and (later := evidence.not_before(draft)):
         evidence.rest(draft, later)
         return
     if not draft.evidence.passing:
@@ -34,11 +34,16 @@ def advance(draft: Draft, target: TargetView) -> None:
     else:
         text = f"until {stamp(end)}, {passing} of at least {wanted.min_passing_runs} passing runs; then a closing run"
         draft.condition(ConditionType.OBSERVED, False, Reason.OBSERVATION_RUNNING, text)
-    if complete and draft.spec.mode is Mode.ACTIVE:
+    if _ready_to_promote(draft):
         promotion.promote(draft, target)
         return
     evidence.held_back(draft)
     _next_run(draft, end)
+
+
+def _ready_to_promote(draft: Draft) -> bool:
+    """A run that came after the evidence was complete, and gave no verdict, is not waited for again."""
+    return draft.spec.mode is Mode.ACTIVE and proof.enough(draft) and approval.granted(draft)
 
 
 def _begin(draft: Draft) -> datetime:
@@ -64,8 +69,9 @@ def _next_run(draft: Draft, end: datetime) -> None:
     last, interval = evidence.last_started(draft), draft.spec.observation.interval.delta
     # The closing run comes as soon as the period is over, not an interval later.
     due = earliest(last + interval, end if last < end else None) if last else None
-    if due and due > draft.now:
+    if due and due > draft.now and not draft.run_requested_at:
         # The end counts also when the closing run is there already: a clock that was set back reaches it again.
         draft.wake_at(due, end if end > draft.now else None)
         return
-    evidence.start(draft, Trigger.CLOSING if draft.now >= end else Trigger.OBSERVATION)
+    closing = draft.now >= end and not proof.enough(draft)
+    evidence.start(draft, Trigger.CLOSING if closing else Trigger.OBSERVATION)

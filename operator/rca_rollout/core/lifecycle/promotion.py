@@ -9,7 +9,7 @@ from rca_rollout.api.component_status import Demotion, Evidence, Intent, Promoti
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.conditions import reason_of
 from rca_rollout.core.epoch import Sibling
-from rca_rollout.core.lifecycle import proof
+from rca_rollout.core.lifecycle import approval, block, proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import WriteKey
 from rca_rollout.core.problem import Problem
@@ -38,7 +38,7 @@ def promote(draft: Draft, target: TargetView) -> None:
     draft.condition(ConditionType.PROMOTED, False, Reason.PROMOTING, text)
 
 
-def demote(draft: Draft, target: TargetView, cause: Reason, message: str) -> None:
+def demote(draft: Draft, target: TargetView, cause: str, message: str) -> None:
     """Back to Shadow, at once. The key is set to its shadow value, never removed."""
     if conflict := write_conflict(target, draft.config_map, draft.key, towards_active=False):
         _say_conflict(draft, conflict)
@@ -100,6 +100,7 @@ def _promotion(draft: Draft, intent: Intent) -> Promotion:
         scorecard_sha256=last.scorecard_sha256 if last else None,
         previous_value=intent.observed,
         cause=Reason.PROMOTED,
+        approved_by=draft.approval.by if draft.approval else None,
     )
 
 
@@ -125,6 +126,8 @@ def _still_wanted(draft: Draft, target: TargetView, intent: Intent) -> bool:
         and not draft.spec.suspend
         and proof.present(draft)
         and proof.enough(draft)
+        and block.standing(draft) is None
+        and approval.granted(draft)
         and first
         and write_conflict(target, draft.config_map, draft.key, towards_active=True) is None
     )
@@ -169,6 +172,7 @@ def _record(draft: Draft, intent: Intent) -> None:
 def _record_promotion(draft: Draft, intent: Intent) -> None:
     draft.promotion = _promotion(draft, intent)
     draft.demotion = None
+    draft.approval = None
     draft.phase = ComponentPhase.ACTIVE
     text = (
         f"{draft.key} of ConfigMap {draft.config_map} is {intent.value}: revision {draft.revision} governs "
@@ -184,14 +188,17 @@ def _record_demotion(draft: Draft, intent: Intent) -> None:
     draft.demotion = Demotion(at=draft.now, cause=intent.cause, message=text, epoch=draft.epoch)
     draft.promotion = None
     regressed = intent.cause == Reason.GUARD_FAILED
-    if not regressed:
+    if regressed:
+        run = block.last_failed(draft)
+        block.put(draft, Reason.GUARD_FAILED, text, epoch=draft.epoch, run=run.name if run else None)
+    else:
         # A person or a new revision asked for it: whatever comes next is shown anew. What failed stays on record:
         # in this epoch it still blocks.
         failed = tuple(run for run in draft.evidence.runs if run.verdict is Verdict.FAILED)
         failing = draft.evidence.failing
         draft.restart()
         draft.evidence = Evidence(failing=failing, runs=failed)
-    draft.phase = ComponentPhase.BLOCKED if regressed else ComponentPhase.EVALUATING
+    draft.phase = ComponentPhase.BLOCKED if block.standing(draft) else ComponentPhase.EVALUATING
     draft.condition(ConditionType.PROMOTED, False, intent.cause, text)
     draft.announce(
         Reason.DEMOTED,

@@ -33,6 +33,12 @@ def present(draft: Draft) -> bool:
     )
 
 
+def newest(draft: Draft) -> EvidenceRun | None:
+    """The newest run that counts: what a promotion is decided on."""
+    counted = _counted(draft)
+    return counted[-1] if counted else None
+
+
 def _counted(draft: Draft) -> tuple[EvidenceRun, ...]:
     """The runs that count: the newest ones, as many as passed in the present context."""
     passing = draft.evidence.passing

@@ -26,17 +26,22 @@ class Question:
 
 
 def questions(group: str = "") -> tuple[tuple[Question, ...], ...]:
-    """All of them, in stages: what an early stage has caught by accuracy need not be asked again.
+    """Two stages: what the first has caught by accuracy need not be asked again.
 
-    First the component that the group is about, then everything Active, then the rest. Alone, the keys of the other
+    First the component that the group is about; for a fault in what all share, the BARO path and the path of the legacy
+    tables, which the cap leaves in force. Then the other components, and everything Active. Alone, the keys of the other
     components are absent, so that an engine that takes a missing key for Active shows it; beside, all others are Active.
     """
     first = FIRST_KEY.get(group, KEYS[0])
-    alone = {key: Question(short(key), variants(key, {})) for key in KEYS}
+    soon = {first} if group in FIRST_KEY else {first, EVIDENCE_CAP}
+    alone = {
+        key: Question(short(key), variants(key, {})) for key in sorted(KEYS, key=lambda key: key != first)
+    }
     others = {key: "Active" for key in KEYS if key != first}
     beside = Question(f"{short(first)} beside", variants(first, others))
-    rest = tuple(alone[key] for key in KEYS if key != first)
-    return (alone[first],), (beside,), (*rest, _words())
+    rest = tuple(question for key, question in alone.items() if key not in soon)
+    words = (_words(),) if group == "modes" else ()
+    return tuple(question for key, question in alone.items() if key in soon), (beside, *rest, *words)
 
 
 def _words() -> Question:

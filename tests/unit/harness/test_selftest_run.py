@@ -12,7 +12,7 @@ from rca_eval.contract import Baseline, ContractError, Reason, parse_baseline, s
 from rca_eval.data import baseline_bytes, ground_truth_bytes
 from rca_eval.gate import GatePolicy
 from rca_eval.selftest.aa import replays
-from rca_eval.selftest.mutant import Mutant, select
+from rca_eval.selftest.mutant import GROUPS, Mutant, select
 from rca_eval.selftest.mutants import ALL
 from rca_eval.selftest.outcome import Outcome
 from rca_eval.selftest.plans import NOT_ACTIVE, questions, together
@@ -122,15 +122,21 @@ def test_nothing_is_judged_when_the_engine_without_a_fault_does_not_pass() -> No
     assert "GT-01" in raised.value.message
 
 
-def test_every_component_is_judged_alone_and_once_beside_the_others() -> None:
-    for group in ("memory", "weights", "hypotheses"):
-        asked = [question for stage in questions(group) for question in stage]
-        assert len({one.name for one in asked}) == len(asked) == 6
-        alone = [one for one in asked if len(one.variants[0].modes) == 1]
-        assert {key for one in alone for key in one.variants[0].modes} == set(together().variants[0].modes)
-    words = questions()[-1][-1]
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_component_is_judged_alone_and_once_beside_the_others(group: str) -> None:
+    asked = [question for stage in questions(group) for question in stage]
+    assert len({one.name for one in asked}) == len(asked) == (6 if group == "modes" else 5)
+    alone = [key for one in asked if len(one.variants[0].modes) == 1 for key in one.variants[0].modes]
+    assert sorted(alone) == sorted(together().variants[0].modes)
+
+
+def test_the_component_that_a_group_is_about_comes_first_and_words_that_are_no_mode_are_asked_about_modes() -> (
+    None
+):
+    assert [one.name for one in questions("memory")[0]] == ["RcaMemory"]
+    assert [one.name for one in questions("weights")[0]] == ["RcaLiveActivation", "RcaEvidenceCap"]
+    words = questions("modes")[-1][-1]
     assert set(words.variants[0].modes.values()) == set(NOT_ACTIVE)
-    assert questions("memory")[0][0].name == "RcaMemory"
 
 
 def test_the_engine_as_it_is_gives_the_same_bytes_in_every_replay(made: Bench) -> None:

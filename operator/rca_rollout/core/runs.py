@@ -331,6 +331,8 @@ def _conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...]
     figures = snapshot.run.status.evolve(
         checks=verdict.checks_of(result),
         regression_of=verdict.blame_of(card, suite, result),
+        harm=verdict.harm_of(card, suite, result) if snapshot.component is not None else None,
+        fixed=verdict.fixed_of(card) if snapshot.component is not None else None,
         scorecard=StoredScorecard(
             config_map_ref=reading.config_map,
             key=reading.key,

@@ -36,6 +36,8 @@ class SuiteFacts:
     baseline_sha256: str
     default_image: str = ""
     """What is evaluated when the suite names no image: the installation's harness image."""
+    stale: bool = False
+    """The baseline is of another dataset: With and Without can be compared, and nothing with the baseline."""
 
     @property
     def image(self) -> str:
@@ -47,6 +49,19 @@ class SuiteFacts:
         """AC@1 of the baseline's LivePath arm."""
         arm = next((a for a in self.baseline.arms if a.arm == "LivePath"), None)
         return Fraction(arm.metrics["AC@1"]) if arm and "AC@1" in arm.metrics else None
+
+
+@dataclass(frozen=True)
+class StaleSuite(Problem):
+    """A suite whose baseline does not fit its dataset. A problem for everything but the guard of what is Active already,
+    which goes on with `facts`, With against Without."""
+
+    facts: SuiteFacts | None = None
+
+
+def for_guard(suite: SuiteFacts | Problem) -> SuiteFacts | Problem:
+    """What a guard run can do with."""
+    return suite.facts if isinstance(suite, StaleSuite) and suite.facts else suite
 
 
 def resolve_suite(
@@ -84,10 +99,11 @@ def resolve_suite(
     except ContractError as error:
         return Problem(error.reason, error.message)
     if floor.dataset.sha256 != found:
-        return Problem(
+        return StaleSuite(
             Reason.BASELINE_STALE,
             f"the baseline was measured on dataset {floor.dataset.sha256[:12]}…, the suite's is {found[:12]}…: "
             "write a new baseline with rca-eval baseline write, or restore the dataset",
+            facts=SuiteFacts(name, spec, truth, found, floor, sha256(floor_bytes), default_image, stale=True),
         )
     return SuiteFacts(name, spec, truth, found, floor, sha256(floor_bytes), default_image)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rca_eval.contract import IncidentResult, Scorecard
+from rca_eval.contract import Baseline, BaselineMttr, BaselineProvenance, IncidentResult, Scorecard
 from rca_eval.gate import CheckResult, GateContext, GatePolicy, GateResult, evaluate
 from rca_rollout.api.common import Blame, KnownBad
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run_status import Check
+from rca_rollout.api.watching import Harm
 from rca_rollout.core.suites import SuiteFacts
 
 LIVE = "LivePath"
@@ -54,6 +55,8 @@ def judge(
         component=component,
         wall_seconds=wall_seconds or None,
     )
+    if suite.stale:
+        return _paired(evaluate(scorecard, _own_baseline(scorecard), policy_of(suite), context))
     return evaluate(scorecard, suite.baseline, policy_of(suite), context)
 
 
@@ -67,14 +70,71 @@ def blame_of(scorecard: Scorecard, suite: SuiteFacts, result: GateResult) -> Bla
     if result.verdict != "Failed":
         return None
     worse = any(check.result == "Failed" and check.against == "Without" for check in result.checks)
+    return Blame.COMPONENT if worse or _protected_lost(scorecard, suite) else Blame.ENGINE
+
+
+def harm_of(scorecard: Scorecard, suite: SuiteFacts, result: GateResult) -> Harm | None:
+    """What is worse with the component than without it, both measured in this run, whether or not the run is valid."""
+    worse = {c.name for c in result.checks if c.result == "Failed" and c.against == "Without"}
+    if worse - {"MTTR"} or _protected_lost(scorecard, suite):
+        return Harm.ACCURACY
+    return Harm.TIME if worse else None
+
+
+def fixed_of(scorecard: Scorecard) -> int:
+    """How many incidents of the live path are explained with the component and not without it."""
+    without = {row.id: row.hit for arm, row in _rows(scorecard, "Without") if arm == LIVE}
+    mine = [row for arm, row in _rows(scorecard, "With") if arm == LIVE]
+    return sum(row.hit and without.get(row.id) is False for row in mine)
+
+
+def _own_baseline(scorecard: Scorecard) -> Baseline | None:
+    """The run's own AllShadow in the place of a baseline that does not fit: for what needs one to be valid at all."""
+    arms, owner = scorecard.deterministic.arms_of("AllShadow"), scorecard.deterministic.owner_of("AllShadow")
+    if not arms:
+        return None
+    return Baseline(
+        provenance=BaselineProvenance(engine=scorecard.measured.engine, created_by="the run itself"),
+        dataset=scorecard.deterministic.dataset,
+        arms=arms,
+        mttr_seconds=tuple(
+            BaselineMttr(arm=row.arm, value=row.value)
+            for row in scorecard.measured.mttr_seconds
+            if row.variant == owner
+        ),
+    )
+
+
+def _paired(result: GateResult) -> GateResult:
+    """Only what With and Without say of each other; no floor."""
+    checks = tuple(check for check in result.checks if check.against != "Baseline")
+    first = next(
+        (check for check in checks if check.name == "Validity" and check.result != "Passed"),
+        None,
+    ) or next((check for check in checks if check.result in ("Failed", "Inconclusive", "Error")), None)
+    if first is not None:
+        verdict = {"Failed": "Failed", "Error": "Error"}.get(first.result, "Inconclusive")
+        found = {"verdict": verdict, "reason": first.reason or first.name, "message": first.message}
+        return result.model_copy(update={**found, "checks": checks})
+    shown = {c.name: c.message for c in checks if c.result == "Passed" and c.against == "Without"}
+    if not {"AC@1", "MTTR"} <= shown.keys():
+        text = "NothingCompared: With and Without have nothing in common"
+        found = {"verdict": "Error", "reason": "NothingCompared", "message": text}
+    else:
+        text = f"{shown['AC@1']}; {shown['MTTR']}; the baseline is stale and was left out"
+        found = {"verdict": "Passed", "reason": "GatePassed", "message": text}
+    return result.model_copy(update={**found, "checks": checks})
+
+
+def _protected_lost(scorecard: Scorecard, suite: SuiteFacts) -> bool:
+    """A protected incident is lost with the component and kept without it."""
     named = suite.spec.protected_incidents
     kept = {(arm, row.id): row.hit for arm, row in _rows(scorecard, "With")}
-    lost = any(
+    return any(
         row.hit and not kept.get((arm, row.id), False)
         for arm, row in _rows(scorecard, "Without")
         if (row.id in named if named is not None else row.protected or row.change_induced)
     )
-    return Blame.COMPONENT if worse or lost else Blame.ENGINE
 
 
 def _rows(scorecard: Scorecard, variant: str) -> list[tuple[str, IncidentResult]]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from rca_rollout.api.common import Trigger
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
@@ -39,7 +40,7 @@ from rca_rollout.core.runs import (
     outcome_of,
     refused,
 )
-from rca_rollout.core.suites import SuiteFacts
+from rca_rollout.core.suites import SuiteFacts, for_guard
 from rca_rollout.kube.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -158,7 +159,8 @@ class RunReconciler:
         if run.status.phase and run.status.phase.final:
             # A finished run needs its suite no more, and is looked at only to let its Job go.
             return Problem(Reason.AS_EXPECTED, "not needed any more")
-        return await self._world.suite(run.metadata.namespace, run.spec.suite_ref.name)
+        suite = await self._world.suite(run.metadata.namespace, run.spec.suite_ref.name)
+        return for_guard(suite) if run.spec.trigger is Trigger.GUARD else suite
 
     async def _component(self, run: EvalRun) -> RcaComponent | Problem | None:
         if run.spec.component_ref is None:

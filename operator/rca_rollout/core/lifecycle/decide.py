@@ -14,11 +14,11 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.core.clock import short
 from rca_rollout.core.conditions import reason_of
 from rca_rollout.core.epoch import context_of, epoch_of
-from rca_rollout.core.lifecycle import approval, block, evidence, guard, observation, promotion, verbs
+from rca_rollout.core.lifecycle import approval, block, evidence, guard, harm, observation, promotion, verbs
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import Plan, Snapshot
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.suites import SuiteFacts
+from rca_rollout.core.suites import SuiteFacts, for_guard
 from rca_rollout.core.target import TargetView
 from rca_rollout.core.variants import effective_mode
 
@@ -63,7 +63,7 @@ def _advance(draft: Draft) -> None:
     if draft.mode is EffectiveMode.UNKNOWN:
         _pending(draft, _unknown_value(draft))
         return
-    suite = draft.snapshot.suite
+    suite = for_guard(draft.snapshot.suite) if draft.active else draft.snapshot.suite
     if isinstance(suite, Problem):
         _without_suite(draft, suite)
         return
@@ -75,6 +75,8 @@ def _with_suite(draft: Draft, suite: SuiteFacts, target: TargetView) -> None:
     _settle_context(draft)
     _settle_foreign_writes(draft)
     approval.settle(draft)
+    if not draft.active:
+        guard.stop(draft)
     if _suspended(draft):
         return
     if draft.active:
@@ -138,6 +140,10 @@ def _settle_context(draft: Draft) -> None:
         draft.evidence = draft.evidence.evolve(passing=0)
         draft.current_run = None
         draft.retry = None
+    if draft.context is not None and draft.active:
+        # Beside what was promoted or demoted, what is Active has not been measured yet.
+        draft.run_requested_at = draft.now
+        harm.clear(draft)
     draft.context = context
 
 
@@ -178,6 +184,7 @@ def _settle_clocks(draft: Draft) -> None:
         )  # a clock that was set back must not make the period shorter
         started = draft.observation.started_at + pause
         draft.observation = draft.observation.evolve(started_at=started)
+    draft.guard = draft.guard and draft.guard.evolve(since=draft.now)
     draft.announce(Reason.RESUMED, f"spec.suspend was lifted after {short(draft.now - since)}")
 
 
@@ -185,10 +192,11 @@ def _suspended(draft: Draft) -> bool:
     if not draft.spec.suspend:
         return False
     text = "Active, guard stopped" if draft.active else "nothing is evaluated or promoted"
+    reason = Reason.GUARD_STOPPED if draft.active else Reason.SUSPENDED
     if draft.phase is not ComponentPhase.SUSPENDED:
-        draft.announce(Reason.SUSPENDED, f"spec.suspend is true: {text}")
+        draft.announce(reason, f"spec.suspend is true: {text}", warning=draft.active)
     draft.phase = ComponentPhase.SUSPENDED
-    draft.ready(Reason.SUSPENDED, f"spec.suspend is true: {text}")
+    draft.ready(reason, f"spec.suspend is true: {text}")
     draft.in_sync()
     return True
 
@@ -233,4 +241,6 @@ def _without_suite(draft: Draft, problem: Problem) -> None:
     draft.phase = ComponentPhase.ACTIVE
     draft.wake_at(draft.now + POLL)
     draft.not_ready(Problem(problem.reason, text, problem.stalled))
+    if not draft.spec.suspend:
+        guard.degraded(draft)
     draft.in_sync()

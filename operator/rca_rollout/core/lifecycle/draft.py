@@ -131,6 +131,7 @@ class Draft:
         self.retry = None
         self.approval = None
         self.run_requested_at = None
+        self.guard = self.guard and self.guard.evolve(suspicion=None)
 
     # -- the end
 

@@ -12,7 +12,7 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunSpec
 from rca_rollout.core import names
 from rca_rollout.core.clock import stamp
-from rca_rollout.core.lifecycle import approval
+from rca_rollout.core.lifecycle import approval, harm
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun
 from rca_rollout.core.owners import owner_reference
@@ -65,7 +65,13 @@ def follow(draft: Draft) -> bool:
         _count(draft, current, run)
     else:
         reason = run.status.reason or run.status.phase
-        _no_verdict(draft, current, reason, run.status.message or f"the run ended as {run.status.phase}")
+        _no_verdict(
+            draft,
+            current,
+            reason,
+            run.status.message or f"the run ended as {run.status.phase}",
+            run,
+        )
     return True
 
 
@@ -131,9 +137,18 @@ def prune(draft: Draft) -> None:
 def _count(draft: Draft, current: CurrentRun, run: EvalRun) -> None:
     status = run.status
     passed = status.phase is RunPhase.PASSED
+    if draft.active:
+        harm.verdict_at(draft, current.started_at)
     if not passed and draft.active and status.regression_of is Blame.ENGINE:
         _engine_regressed(draft, run)
         return
+    if not passed and draft.active and harm.doubtful(draft, run):
+        draft.current_run = None
+        draft.retry = None
+        draft.condition(ConditionType.EVALUATED, False, Reason.HARM_SUSPECTED, status.message or "")
+        draft.wake_at(draft.now)
+        return
+    harm.clear(draft)
     verdict = Verdict.PASSED if passed else Verdict.FAILED
     message = status.message or str(verdict)
     entry = EvidenceRun(
@@ -174,6 +189,7 @@ def _engine_regressed(draft: Draft, run: EvalRun) -> None:
     """Equally bad without the component: an alarm, and no reason to switch it. The next guard run looks again."""
     text = f"not pinned on this component, it is as bad without it: {run.status.message or 'the gate failed'}"
     draft.current_run = None
+    harm.clear(draft)
     new = draft.retry is None or draft.retry.reason != Reason.ENGINE_REGRESSION
     draft.wake_at(draft.back_off(Reason.ENGINE_REGRESSION, text))
     if new:
@@ -181,7 +197,9 @@ def _engine_regressed(draft: Draft, run: EvalRun) -> None:
     draft.condition(ConditionType.EVALUATED, False, Reason.ENGINE_REGRESSION, text)
 
 
-def _no_verdict(draft: Draft, current: CurrentRun, reason: str, message: str) -> None:
+def _no_verdict(
+    draft: Draft, current: CurrentRun, reason: str, message: str, run: EvalRun | None = None
+) -> None:
     """No data is never a pass, and never a regression either: the run is repeated, later each time."""
     draft.current_run = None
     if reason == Reason.SUPERSEDED:
@@ -191,6 +209,13 @@ def _no_verdict(draft: Draft, current: CurrentRun, reason: str, message: str) ->
     new = draft.retry is None or draft.retry.reason != reason
     due = draft.back_off(reason, message)
     draft.wake_at(due)
+    if draft.active:
+        harm.no_verdict(draft)
+        if run and harm.seen_in_doubt(draft, run):
+            # The second run starts at once; after that the delays are those of any run without a verdict.
+            draft.retry = None
+            due, new = draft.now, False
+            draft.wake_at(due)
     if new:
         draft.announce(
             reason, f"{current.trigger} run {current.name} gave no verdict: {message}", warning=True

@@ -11,7 +11,7 @@ from rca_rollout.api.values import Clip, Count, Message, ReasonName, Timestamp
 Name = Annotated[str, Field(max_length=253)]
 Manager = Annotated[str, Clip(128)]
 
-FOREIGN_WRITES_REMEMBERED = 8
+PUT_BACK_REMEMBERED = 8
 
 
 class Harm(StrEnum):
@@ -44,18 +44,21 @@ class GuardStatus(Model):
     suspicion: Suspicion | None = None
 
 
-class ForeignWrite(Model):
-    """Somebody else set the key to Active without evidence."""
+class PutBack(Model):
+    """One time that the key was put back to Shadow against another manager."""
 
     at: Timestamp
     manager: Manager
-    """The field manager that wrote the key."""
+    """The field manager that had set the key to Active."""
 
 
 class Drift(Model):
-    """Writes of others to the key towards Active, the newest last."""
+    """Who set the key to Active without evidence, and how often that was put back: there is no patch war."""
 
-    writes: Annotated[tuple[ForeignWrite, ...], Field(max_length=FOREIGN_WRITES_REMEMBERED)] = ()
+    manager: Manager | None = None
+    """Who did it last, while the key is so."""
+    put_back: Annotated[tuple[PutBack, ...], Field(max_length=PUT_BACK_REMEMBERED)] = ()
+    """The newest last."""
 
 
 class DeletionStatus(Model):

@@ -26,6 +26,8 @@ class TargetView:
     has_data: bool
     owner: str | None = None
     immutable: bool = False
+    manager: str | None = None
+    """The field manager that wrote the key last, as far as the server says."""
 
 
 def view_target(config_map: Mapping[str, Any] | None, name: str, key: str) -> TargetView | Problem:
@@ -70,6 +72,7 @@ def view_target(config_map: Mapping[str, Any] | None, name: str, key: str) -> Ta
         has_data=data is not None,
         owner=_gitops_owner(metadata, key),
         immutable=bool(config_map.get("immutable")),
+        manager=_last_manager(metadata, key),
     )
 
 
@@ -130,3 +133,13 @@ def _gitops_owner(metadata: Mapping[str, Any], key: str) -> str | None:
         if entry.get("manager") in GITOPS_MANAGERS and f"f:{key}" in owned:
             return str(entry["manager"])
     return None
+
+
+def _last_manager(metadata: Mapping[str, Any], key: str) -> str | None:
+    entries = [
+        entry
+        for entry in metadata.get("managedFields") or []
+        if f"f:{key}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})
+    ]
+    newest = max(entries, key=lambda entry: str(entry.get("time") or ""), default=None)
+    return str(newest["manager"]) if newest and newest.get("manager") else None

@@ -11,6 +11,15 @@ from rca_rollout.api.reasons import Reason
 # A reconciliation is a handful of requests: milliseconds when all is well, seconds when the API server is not.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
+_DEMOTIONS = (
+    Reason.GUARD_FAILED,
+    Reason.SHADOW_REQUESTED,
+    Reason.REVISION_CHANGED,
+    Reason.DEMOTE_REQUESTED,
+    Reason.ACTIVE_WITHOUT_EVIDENCE,
+    Reason.DELETED,
+)
+
 
 class Counters:
     """Counters, one set per process and registry. Labels are namespaces, names and closed sets of words."""
@@ -70,7 +79,7 @@ class Counters:
             if phase.final:
                 self.verdicts.labels(namespace, name, str(phase))
         self.promotions.labels(namespace, name, "Evidence")
-        for cause in (Reason.GUARD_FAILED, Reason.SHADOW_REQUESTED, Reason.REVISION_CHANGED):
+        for cause in _DEMOTIONS:
             self.demotions.labels(namespace, name, str(cause))
 
     def forget(self, namespace: str, name: str) -> None:

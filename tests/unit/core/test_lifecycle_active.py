@@ -274,7 +274,7 @@ def test_a_foreign_write_to_active_in_the_middle_of_an_observation_is_measured_a
     world.pass_time(minutes=1)
     world.write("Active")
     world.settle()
-    assert world.why(ConditionType.PROMOTED) == ("True", "Adopted")
+    assert world.why(ConditionType.PROMOTED) == ("True", "ActiveWithoutEvidence")
     assert len(world.created) == 2
     assert world.runs[world.created[-1]]["spec"]["trigger"] == "Guard"
     world.run_and_pass()

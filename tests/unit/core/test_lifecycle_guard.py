@@ -188,6 +188,7 @@ def test_a_guard_that_is_older_than_twice_its_interval_is_blind() -> None:
 def test_a_short_interval_is_not_blind_while_a_run_may_still_be_under_way(world: World) -> None:
     ends(world, "Passed")
     world.edit(guard={"interval": "1s", "onRegression": "Demote"})
+    world.settle()
     guard_run(world)
     world.pass_time(minutes=10)
     world.settle()

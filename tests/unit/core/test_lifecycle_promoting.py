@@ -241,7 +241,7 @@ def test_a_target_deleted_and_made_again_already_active_was_not_switched_by_us(w
     world.config_map = target("Active", uid="cm-2")
     world.settle()
     assert world.status.promotion
-    assert world.status.promotion.cause == "Adopted"
+    assert world.status.promotion.cause == "ActiveWithoutEvidence"
     assert "Promoted" not in world.reasons
 
 

@@ -9,12 +9,21 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from rca_rollout.api.common import ComponentPhase, ConditionType, EffectiveMode, Mode
-from rca_rollout.api.component_status import Demotion, Promotion
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.clock import short
 from rca_rollout.core.conditions import reason_of
 from rca_rollout.core.epoch import context_of, epoch_of
-from rca_rollout.core.lifecycle import approval, block, evidence, guard, harm, observation, promotion, verbs
+from rca_rollout.core.lifecycle import (
+    approval,
+    block,
+    drift,
+    evidence,
+    guard,
+    harm,
+    observation,
+    promotion,
+    verbs,
+)
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import Plan, Snapshot
 from rca_rollout.core.problem import Problem
@@ -65,6 +74,8 @@ def _advance(draft: Draft) -> None:
         return
     suite = for_guard(draft.snapshot.suite) if draft.active else draft.snapshot.suite
     if isinstance(suite, Problem):
+        if draft.active and drift.settle(draft, target):
+            return
         _without_suite(draft, suite)
         return
     _with_suite(draft, suite, target)
@@ -73,7 +84,8 @@ def _advance(draft: Draft) -> None:
 def _with_suite(draft: Draft, suite: SuiteFacts, target: TargetView) -> None:
     _settle_epoch(draft, suite)
     _settle_context(draft)
-    _settle_foreign_writes(draft)
+    if drift.settle(draft, target):
+        return
     approval.settle(draft)
     if not draft.active:
         guard.stop(draft)
@@ -145,26 +157,6 @@ def _settle_context(draft: Draft) -> None:
         draft.run_requested_at = draft.now
         harm.clear(draft)
     draft.context = context
-
-
-def _settle_foreign_writes(draft: Draft) -> None:
-    """Writes that others made to the key: towards Shadow they are respected, towards Active they are looked into."""
-    if draft.mode is EffectiveMode.SHADOW and draft.promotion:
-        text = f"somebody else set {draft.key} to Shadow: it stays there until a new revision"
-        # It was about what governed: a revision that came since has not been judged by anybody.
-        judged = draft.promotion.revision == draft.spec.revision
-        epoch = draft.epoch if judged else draft.promotion.epoch
-        draft.demotion = Demotion(at=draft.now, cause=Reason.EXTERNAL, epoch=epoch, message=text)
-        if judged and block.standing(draft) is None:
-            block.put(draft, Reason.EXTERNAL, text, epoch=epoch)
-        draft.promotion = None
-        draft.announce(Reason.EXTERNAL, text, warning=True)
-    elif draft.active and not draft.promotion:
-        draft.promotion = Promotion(
-            at=draft.now, revision=draft.spec.revision, epoch=draft.epoch, cause=Reason.ADOPTED
-        )
-        text = f"{draft.key} was Active already, without evidence of ours: evaluated at once, and kept only if that passes"
-        draft.announce(Reason.ADOPTED, text, warning=True)
 
 
 def _settle_clocks(draft: Draft) -> None:

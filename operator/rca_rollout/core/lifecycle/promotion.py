@@ -9,7 +9,7 @@ from rca_rollout.api.component_status import Demotion, Evidence, Intent, Promoti
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.conditions import reason_of
 from rca_rollout.core.epoch import Sibling
-from rca_rollout.core.lifecycle import approval, block, proof
+from rca_rollout.core.lifecycle import approval, block, contest, proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import WriteKey
 from rca_rollout.core.problem import Problem
@@ -22,7 +22,7 @@ INTENT_LIFE = timedelta(seconds=30)
 def promote(draft: Draft, target: TargetView) -> None:
     """All evidence is there: record the intent, unless something about the key or the suite stands in the way."""
     if conflict := write_conflict(target, draft.config_map, draft.key, towards_active=True):
-        _say_conflict(draft, conflict)
+        say_conflict(draft, conflict)
         return
     if others := _being_promoted(draft):
         text = f"{others[0].name} is being promoted; one at a time per suite"
@@ -40,8 +40,9 @@ def promote(draft: Draft, target: TargetView) -> None:
 
 def demote(draft: Draft, target: TargetView, cause: str, message: str) -> None:
     """Back to Shadow, at once. The key is set to its shadow value, never removed."""
-    if conflict := write_conflict(target, draft.config_map, draft.key, towards_active=False):
-        _say_conflict(draft, conflict)
+    conflict = write_conflict(target, draft.config_map, draft.key, towards_active=False)
+    if conflict := conflict or contest.conflict(draft, target):
+        say_conflict(draft, conflict)
         return
     _intend(draft, target, draft.spec.target.values.shadow, cause, message)
     draft.condition(ConditionType.PROMOTED, True, Reason.DEMOTING, message)
@@ -58,7 +59,7 @@ def settle(draft: Draft, target: TargetView) -> bool:
         _record(draft, intent)
         return True
     if draft.snapshot.written and same:
-        return _settle_taken_back(draft, intent)
+        return _settle_taken_back(draft, target, intent)
     void = (
         not same
         or draft.now >= intent.not_after
@@ -78,12 +79,14 @@ def settle(draft: Draft, target: TargetView) -> bool:
     return True
 
 
-def _settle_taken_back(draft: Draft, intent: Intent) -> bool:
+def _settle_taken_back(draft: Draft, target: TargetView, intent: Intent) -> bool:
     """The key was written and does not read so any more: no tug of war, with a person or with a webhook."""
     if not _towards_active(intent) and draft.now < intent.not_after:
         draft.wake_at(intent.not_after)
         return True
     draft.intent = None
+    if not _towards_active(intent):
+        contest.put_back(draft, target)
     if _towards_active(intent):
         # It was promoted, if only for a moment: what stands there now is somebody else's wish.
         draft.promotion = _promotion(draft, intent)
@@ -173,6 +176,7 @@ def _record_promotion(draft: Draft, intent: Intent) -> None:
     draft.promotion = _promotion(draft, intent)
     draft.demotion = None
     draft.approval = None
+    contest.over(draft)
     draft.phase = ComponentPhase.ACTIVE
     text = (
         f"{draft.key} of ConfigMap {draft.config_map} is {intent.value}: revision {draft.revision} governs "
@@ -187,11 +191,14 @@ def _record_demotion(draft: Draft, intent: Intent) -> None:
     text = intent.message or intent.cause
     draft.demotion = Demotion(at=draft.now, cause=intent.cause, message=text, epoch=draft.epoch)
     draft.promotion = None
+    contest.put_back(draft)
     regressed = intent.cause == Reason.GUARD_FAILED
     if regressed:
         run = block.last_failed(draft)
         block.put(draft, Reason.GUARD_FAILED, text, epoch=draft.epoch, run=run.name if run else None)
-    else:
+    elif (
+        intent.cause != Reason.ACTIVE_WITHOUT_EVIDENCE
+    ):  # what was shown before somebody's write is as true as it was
         # A person or a new revision asked for it: whatever comes next is shown anew. What failed stays on record:
         # in this epoch it still blocks.
         failed = tuple(run for run in draft.evidence.runs if run.verdict is Verdict.FAILED)
@@ -207,7 +214,7 @@ def _record_demotion(draft: Draft, intent: Intent) -> None:
     )
 
 
-def _say_conflict(draft: Draft, problem: Problem) -> None:
+def say_conflict(draft: Draft, problem: Problem) -> None:
     if reason_of(draft.old.conditions, ConditionType.STALLED) != problem.reason:
         draft.announce(problem.reason, problem.message, warning=True)
     draft.not_ready(problem)

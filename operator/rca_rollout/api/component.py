@@ -14,9 +14,10 @@ from rca_rollout.api.common import (
     Mode,
     OnRegression,
 )
-from rca_rollout.api.component_status import RcaComponentStatus
+from rca_rollout.api.component_status import EVIDENCE_LIMIT, RcaComponentStatus
+from rca_rollout.api.live import LiveConditions
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
-from rca_rollout.api.values import Duration, Interval, ModeValue, Period, RevisionName
+from rca_rollout.api.values import Age, Duration, Interval, ModeValue, Period, RevisionName
 
 NAME_LIMIT = 40
 
@@ -52,11 +53,36 @@ class Target(ConfigMapSource):
 class Observation(Model):
     """How long, and how often, a component is watched before it is promoted."""
 
+    cel = (
+        Rule(
+            "!has(self.maxEvidenceAge) || self.minPassingRuns <= 20",
+            "with maxEvidenceAge, minPassingRuns is at most 20: so many runs are remembered one by one",
+            lambda it: it.max_evidence_age is None or it.min_passing_runs <= EVIDENCE_LIMIT,
+        ),
+        Rule(
+            "!has(self.maxEvidenceAge) || duration(self.maxEvidenceAge).getSeconds() >= "
+            "duration(self.interval).getSeconds() * self.minPassingRuns",
+            "maxEvidenceAge must be at least interval times minPassingRuns: else there are never enough runs that are "
+            "young enough",
+            lambda it: (
+                it.max_evidence_age is None
+                or it.max_evidence_age.seconds >= it.interval.seconds * it.min_passing_runs
+            ),
+        ),
+    )
+
     period: Period = Duration("24h")
     """Time between the passed gate and the promotion."""
     interval: Interval = Duration("8h")
     """Time between two runs."""
     min_passing_runs: Annotated[int, Field(strict=True, ge=1, le=100)] = 3
+    min_shadow_decisions: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 0
+    """Decisions that the component has come to in Shadow (outcome agree or disagree; an error or a time-out is none) since the
+    observation began, counted by Prometheus: `rca_shadow_decisions_total`."""
+    max_evidence_age: Age | None = None
+    """Runs that were started longer ago than this do not count for a promotion."""
+    conditions: LiveConditions = ()
+    """What Prometheus has to say before a promotion. Time counts only while every Guardrail and Signal lets pass."""
 
 
 class PromotionPolicy(Model):
@@ -73,6 +99,9 @@ class Guard(Model):
 
     interval: Interval = Duration("8h")
     on_regression: OnRegression = OnRegression.DEMOTE
+    conditions: LiveConditions = ()
+    """What Prometheus watches while the component is Active. A Guardrail that two readings in a row find violated demotes,
+    whatever onRegression says."""
 
 
 class RcaComponentSpec(Model):

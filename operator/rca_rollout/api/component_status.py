@@ -10,11 +10,25 @@ from pydantic import Field
 from rca_rollout.api.base import Model
 from rca_rollout.api.common import ComponentPhase, EffectiveMode, EventType, Status, Trigger, Verdict
 from rca_rollout.api.decisions import FAILURES_REMEMBERED, Approval, Block, PastFailure, Verbs
-from rca_rollout.api.values import Clip, Count, Digest, Figure, Message, ReasonName, Timestamp, Uid
+from rca_rollout.api.live import CONDITIONS_LIMIT, ConditionReading, Decisions
+from rca_rollout.api.values import (
+    DURATION_PATTERN,
+    Clip,
+    Count,
+    Digest,
+    Figure,
+    Message,
+    ReasonName,
+    Timestamp,
+    Uid,
+)
 from rca_rollout.api.watching import DeletionStatus, Drift, GuardStatus
 
 Name = Annotated[str, Field(max_length=253)]
 Value = Annotated[str, Field(max_length=128)]
+
+# Longer than any period, and never refused: what a wrong clock wrote must not keep a status from its place.
+Span = Annotated[str, Field(max_length=24, pattern=DURATION_PATTERN)]
 
 EVIDENCE_LIMIT = 20
 
@@ -70,10 +84,18 @@ class Evidence(Model):
 class ObservationStatus(Model):
     """The observation period."""
 
+    began_at: Timestamp | None = None
+    """When the gate had passed. Shadow decisions are counted from here."""
     started_at: Timestamp | None = None
+    """The period counts from here: time that does not count, of a suspension or of a hold, has moved it on."""
     ends_at: Timestamp | None = None
     summary: Figure | None = None
     """Such as `2/3 runs, 24h`."""
+    held_since: Timestamp | None = None
+    """Since when time does not count, because a live condition does not let it."""
+    counted: Span | None = None
+    """What had counted of the period by then."""
+    decisions: Decisions | None = None
 
 
 class Retry(Model):
@@ -151,6 +173,14 @@ class RcaComponentStatus(Status):
     """How many runs were started; numbers the next one."""
     evidence: Evidence | None = None
     observation: ObservationStatus | None = None
+    condition_readings: Annotated[
+        tuple[ConditionReading, ...],
+        Field(
+            max_length=CONDITIONS_LIMIT,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        ),
+    ] = ()
+    """The live conditions as they were last read: those of the observation, or of the guard once Active."""
     retry: Retry | None = None
     intent: Intent | None = None
     promotion: Promotion | None = None

@@ -91,6 +91,18 @@ class Reason(StrEnum):
     OBSERVATION_COMPLETE = "ObservationComplete", "Period, passing runs and the closing run are all there."
     OBSERVATION_FAILED = "ObservationFailed", "A run failed during the observation."
     OBSERVATION_RESET = "ObservationReset", "The observation began again; the message says what changed."
+    OBSERVATION_HELD = (
+        "ObservationHeld",
+        "A live condition is violated or has no data: the time of the observation does not count meanwhile.",
+    )
+    CONDITION_VIOLATED = (
+        "ConditionViolated",
+        "A live condition is violated. A Guardrail blocks, and demotes what is Active; a Signal is an alert.",
+    )
+    CONDITION_NO_DATA = (
+        "ConditionNoData",
+        "A live condition has had no data for longer than its noDataGrace.",
+    )
     CLOSING_RUN = "ClosingRun", "The period is over; one last run decides."
 
     # Promoted

@@ -126,6 +126,7 @@ def decimal_between(lowest: int, highest: int) -> Cel:
 
 Timeout = Annotated[Duration, duration_between("1s", "24h")]
 Interval = Annotated[Duration, duration_between("1s", "720h")]
+Age = Annotated[Duration, duration_between("1m", "8760h")]
 Period = Annotated[Duration, duration_between("0s", "8760h")]
 Rise = Annotated[Duration, duration_between("0s", "24h")]
 Share = Annotated[DecimalString, decimal_between(0, 1)]

@@ -46,7 +46,82 @@ def _duration(kind: str, path: str, low: str, high: str, good: tuple[str, ...], 
 
 _JUNK = ("7d", "-5s", "1.5h", "10", "1s1h", "500ms", "", "P1D")
 
+CONDITION = {
+    "name": "errors",
+    "query": 'sum(rate(errors{component="$(key)"}[5m]))',
+    "operator": "LessThan",
+    "threshold": "0.02",
+    "role": "Guardrail",
+}
+
+
+def _live(place: str) -> tuple[Case, ...]:
+    """The rules of one list of live conditions."""
+
+    def each(field: str, good: tuple[str, ...], bad: tuple[str, ...], message: str) -> Case:
+        lists = (tuple([{**CONDITION, field: value}] for value in values) for values in (good, bad))
+        return Case("RcaComponent", place, *lists, message)
+
+    duration = "must be a duration from {} to {} " + RANGE
+    return (
+        each("interval", ("10s", "24h"), ("9s", "24h1s", *_JUNK), duration.format("10s", "24h")),
+        each("noDataGrace", ("0s", "720h"), ("720h1s", *_JUNK), duration.format("0s", "720h")),
+        each(
+            "query",
+            (
+                'a{b="$(component)$(namespace)$(key)$(revision)"}',
+                'a{b=~"x$"} > $$(key)',
+                "a$",
+                "sum(\n  a\n)",
+                "$$",
+                "x" * 2048,
+            ),
+            ("$(name)", "a $$(KEY)", "$(key", "$()", "$(key)$("),
+            "the placeholders of a query are $(component), $(namespace), $(key) and $(revision)",
+        ),
+        Case(
+            "RcaComponent",
+            place,
+            (
+                [{**CONDITION, "role": "Signal", "onNoData": "Ignore"}],
+                [{**CONDITION, "onNoData": "Hold"}],
+                [{**CONDITION, "name": f"c{number}"} for number in range(16)],
+                [{**CONDITION, "threshold": "-0.000000000000000001"}],
+            ),
+            ([{**CONDITION, "onNoData": "Ignore"}],),
+            "a Guardrail cannot ignore that there is no data",
+        ),
+    )
+
+
 CASES: tuple[Case, ...] = (
+    *_live("spec.observation.conditions"),
+    *_live("spec.guard.conditions"),
+    Case(
+        "RcaComponent",
+        "spec.observation",
+        (
+            {"minPassingRuns": 20, "interval": "1h", "maxEvidenceAge": "20h"},
+            {"minPassingRuns": 100},
+        ),
+        ({"minPassingRuns": 21, "interval": "1s", "maxEvidenceAge": "20h"},),
+        "with maxEvidenceAge, minPassingRuns is at most 20",
+    ),
+    Case(
+        "RcaComponent",
+        "spec.observation",
+        ({"maxEvidenceAge": "24h"}, {"maxEvidenceAge": "8760h"}),
+        ({"maxEvidenceAge": "23h59m59s"}, {"interval": "2h", "maxEvidenceAge": "5h"}),
+        "maxEvidenceAge must be at least interval times minPassingRuns",
+    ),
+    _duration(
+        "RcaComponent",
+        "spec.observation.maxEvidenceAge",
+        "1m",
+        "8760h",
+        ("24h", "8760h"),
+        ("59s", "8760h1s", *_JUNK),
+    ),
     Case(
         "RcaComponent",
         "metadata.name",

@@ -8,6 +8,17 @@ Body = dict[str, Any]
 TIME = "2026-11-30T10:00:00Z"
 SHA = "0123456789abcdef" * 4
 
+_CONDITION: Body = {
+    "name": "latency-p95",
+    "query": 'histogram_quantile(0.95, sum by (le) (rate(rca_seconds_bucket{component="$(key)"}[5m])))',
+    "operator": "LessThanOrEqual",
+    "threshold": "0.25",
+    "role": "Signal",
+    "onNoData": "Hold",
+    "noDataGrace": "2h",
+    "interval": "30s",
+}
+
 _MINIMAL: dict[str, Body] = {
     "EvalSuite": {
         "dataset": {"configMapRef": {"name": "incidents"}},
@@ -70,9 +81,16 @@ _FULL: dict[str, Body] = {
             "key": "RcaMemory.Mode",
             "values": {"shadow": "Off", "active": "On"},
         },
-        "observation": {"period": "168h", "interval": "1h", "minPassingRuns": 5},
+        "observation": {
+            "period": "168h",
+            "interval": "1h",
+            "minPassingRuns": 5,
+            "minShadowDecisions": 200,
+            "maxEvidenceAge": "48h",
+            "conditions": [_CONDITION],
+        },
         "promotion": {"approval": "Manual", "requireBenefit": True},
-        "guard": {"interval": "2h", "onRegression": "Demote"},
+        "guard": {"interval": "2h", "onRegression": "Demote", "conditions": [{**_CONDITION, "role": "Info"}]},
         "driftPolicy": "Revert",
         "deletionPolicy": "RevertToShadow",
         "suspend": True,

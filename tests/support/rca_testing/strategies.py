@@ -1,5 +1,6 @@
 """Hypothesis strategies from a structural schema."""
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -29,8 +30,7 @@ def from_schema(schema: Schema) -> st.SearchStrategy[Any]:
         case "boolean":
             return st.booleans()
         case "array":
-            unique = "x-kubernetes-list-type" in schema
-            return st.lists(from_schema(schema["items"]), max_size=2, unique_by=repr if unique else None)
+            return st.lists(from_schema(schema["items"]), max_size=2, unique_by=_identity(schema))
     if "additionalProperties" in schema:
         return st.dictionaries(_QUALIFIED, from_schema(schema["additionalProperties"]), max_size=2)
     fields = {name: from_schema(child) for name, child in schema.get("properties", {}).items()}
@@ -39,6 +39,14 @@ def from_schema(schema: Schema) -> st.SearchStrategy[Any]:
         {name: fields[name] for name in fields if name in required},
         optional={name: fields[name] for name in fields if name not in required},
     )
+
+
+def _identity(schema: Schema) -> Callable[[Any], str] | None:
+    """What may not come twice: the keys of a list-map, the whole of a set's item."""
+    if "x-kubernetes-list-type" not in schema:
+        return None
+    keys = schema.get("x-kubernetes-list-map-keys")
+    return (lambda item: repr([item.get(key) for key in keys])) if keys else repr
 
 
 def _text(schema: Schema) -> st.SearchStrategy[str]:
@@ -52,4 +60,4 @@ def _text(schema: Schema) -> st.SearchStrategy[str]:
         return st.from_regex(rf"\A{anchored}\Z").filter(
             lambda text: schema.get("minLength", 0) <= len(text) <= schema["maxLength"]
         )
-    return st.text(max_size=min(schema["maxLength"], 20))
+    return st.text(min_size=schema.get("minLength", 0), max_size=min(schema["maxLength"], 20))

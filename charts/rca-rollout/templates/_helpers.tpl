@@ -86,6 +86,10 @@ rca-rollout-{{ $watched | join "," | sha256sum | trunc 8 }}
 - apiGroups: [rca.bluerobin.io]
   resources: [evalruns]
   verbs: [get, list, watch, create, delete]
+# The finalizer of deletionPolicy RevertToShadow.
+- apiGroups: [rca.bluerobin.io]
+  resources: [rcacomponents]
+  verbs: [patch]
 - apiGroups: [rca.bluerobin.io]
   resources: [evalsuites/status, rcacomponents/status, evalruns/status]
   verbs: [update]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,14 +15,21 @@ from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun
 from rca_rollout.core.epoch import Sibling
-from rca_rollout.core.lifecycle import verbs
+from rca_rollout.core.lifecycle import finalizer, verbs
 from rca_rollout.core.lifecycle.decide import decide
 from rca_rollout.core.lifecycle.invalid import invalid_status
 from rca_rollout.core.lifecycle.refusal import Refusal, show_refusal
-from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun, Plan, Snapshot, WriteKey
+from rca_rollout.core.lifecycle.snapshot import (
+    CreateRun,
+    DeleteRun,
+    Plan,
+    SetFinalizers,
+    Snapshot,
+    WriteKey,
+)
 from rca_rollout.core.owners import owned
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.target import view_target
+from rca_rollout.core.target import TargetView, view_target
 from rca_rollout.core.variants import effective_mode
 from rca_rollout.kube.client import REQUEST_TIMEOUT
 from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError, RefusedError
@@ -63,6 +70,10 @@ class ComponentReconciler:
         now = world.clock()
         component = parse(RcaComponent, body)
         if isinstance(component, InvalidSpec):
+            if component.metadata.deletion_timestamp and finalizer.held(component.metadata):
+                # What was to be put back cannot be read any more; the object must not stay for ever.
+                await self._set_finalizers(key, finalizer.finalizers_patch(component.metadata, wanted=False))
+                return None
             old = (
                 component.status if isinstance(component.status, RcaComponentStatus) else RcaComponentStatus()
             )
@@ -93,6 +104,8 @@ class ComponentReconciler:
         if intent is None:
             self._written.pop(key, None)
         target_name = spec.target.config_map_ref.name
+        if component.metadata.deletion_timestamp:
+            return await self._observe_last(key, component)
         target = view_target(await world.config_map(namespace, target_name), target_name, spec.target.key)
         runs: dict[str, EvalRun] = {}
         for raw in world.cache.runs_of_component(namespace, component.metadata.uid):
@@ -107,6 +120,25 @@ class ComponentReconciler:
             siblings=await self._siblings(component),
             claimed_by=self._older_claim(component),
             max_retry_delay=world.settings.max_retry_delay,
+            written=intent is not None and self._written.get(key) == intent.issued_at,
+        )
+
+    async def _observe_last(self, key: Key, component: RcaComponent) -> Snapshot:
+        """Only what putting the key back depends on. What may not be read (rights go first when a namespace goes) is a
+        problem like any other, and does not keep the object."""
+        intent, target = component.status.intent, component.spec.target
+        name = target.config_map_ref.name
+        view: TargetView | Problem
+        try:
+            config_map = await self._world.config_map(component.metadata.namespace, name)
+            view = view_target(config_map, name, target.key)
+        except RefusedError as refused:
+            view = Problem(Reason.WRITE_FAILED, f"ConfigMap {name} may not be read: {refused.message}")
+        return Snapshot(
+            component=component,
+            suite=Problem(Reason.DELETED, "not needed any more"),
+            target=view,
+            claimed_by=self._older_claim(component),
             written=intent is not None and self._written.get(key) == intent.issued_at,
         )
 
@@ -154,7 +186,7 @@ class ComponentReconciler:
                 and created
                 and mine[0]
                 and (created, other.metadata.uid) < mine
-                and not other.metadata.deletion_timestamp
+                and (not other.metadata.deletion_timestamp or finalizer.held(other.metadata))
             ):
                 return other.metadata.name
         return None
@@ -195,14 +227,19 @@ class ComponentReconciler:
                     case DeleteRun():
                         with contextlib.suppress(NotFoundError, ConflictError):
                             await world.kube.delete(RUNS, key.namespace, action.name, uid=action.uid)
+                    case SetFinalizers(patch=patch):
+                        wake = await self._set_finalizers(key, patch) or wake
                     case WriteKey():
                         wake = await self._write(key, component, action)
             except RefusedError as problem:
-                if not isinstance(action, DeleteRun):
+                if isinstance(action, SetFinalizers):
+                    text = f"the finalizer {finalizer.FINALIZER} before it: {problem.message}"
+                    self._refused[uid] = Refusal(Reason.WRITE_FAILED, text)
+                elif not isinstance(action, DeleteRun):
                     reason = Reason.WRITE_FAILED if isinstance(action, WriteKey) else Reason.RUN_REFUSED
                     self._refused[uid] = Refusal(reason, problem.message)
                 raise
-            if not isinstance(action, DeleteRun):
+            if not isinstance(action, DeleteRun | SetFinalizers):
                 self._refused.pop(uid, None)
         # A change of status may have planned an action for the next look: look at once, the watch may be slower.
         return now if changed and plan.wake_at == now.replace(microsecond=0) else wake
@@ -216,6 +253,16 @@ class ComponentReconciler:
             if not owned(there, uid):
                 raise RefusedError(409, "an EvalRun of that name exists and is not ours: delete it") from None
             return now + timedelta(seconds=2)
+        return None
+
+    async def _set_finalizers(self, key: Key, patch: Sequence[Mapping[str, Any]]) -> datetime | None:
+        """The conditional patch. Where the object has moved on, it is looked at again soon; where it is gone, all is done."""
+        try:
+            await self._world.kube.json_patch(COMPONENTS, key.namespace, key.name, patch)
+        except ConflictError:
+            return self._world.clock() + timedelta(seconds=1)
+        except NotFoundError:
+            return None
         return None
 
     async def _write(self, key: Key, component: RcaComponent, action: WriteKey) -> datetime:

@@ -41,12 +41,14 @@ def apply_patch(body: Body, operations: Iterable[Mapping[str, Any]]) -> Body:
             if not isinstance(parent, dict) or token not in parent:
                 raise PatchRefusedError(operation["path"])
             parent = parent[token]
-        last, value = tokens[-1], operation["value"]
+        last, value = tokens[-1], operation.get("value")
         if operation["op"] != "add" and last not in parent:
             raise PatchRefusedError(operation["path"])
         if operation["op"] == "test":
             if parent[last] != value:
                 raise PatchRefusedError(operation["path"])
+        elif operation["op"] == "remove":
+            del parent[last]
         elif operation["op"] in ("add", "replace"):
             parent[last] = copy.deepcopy(value)
         else:

@@ -21,7 +21,14 @@ from rca_rollout.api.values import format_time
 from rca_rollout.core.epoch import Sibling
 from rca_rollout.core.lifecycle import verbs
 from rca_rollout.core.lifecycle.decide import decide
-from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun, Plan, Snapshot, WriteKey
+from rca_rollout.core.lifecycle.snapshot import (
+    CreateRun,
+    DeleteRun,
+    Plan,
+    SetFinalizers,
+    Snapshot,
+    WriteKey,
+)
 from rca_rollout.core.names import PREFIX
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import SuiteFacts
@@ -68,6 +75,7 @@ class World:
         self.siblings: tuple[Sibling, ...] = ()
         self.claimed_by: str | None = None
         self.written = False
+        self.gone = False
         self.wake: datetime | None = START
         # On record
         self.created: list[str] = []
@@ -97,6 +105,9 @@ class World:
     def step(self, crash: Crash | None = None) -> Plan:
         """One reconciliation, as `runtime.components` does it."""
         snapshot = self.snapshot()
+        if self.gone:
+            self.wake = None
+            return Plan(self.status)
         plan = decide(snapshot, self.now)
         if crash is Crash.BEFORE_STATUS:
             return plan
@@ -125,7 +136,13 @@ class World:
             return False
         before = self.status
         old = before.last_transition
-        self.component = {**self.component, "status": new}
+        metadata = self.component["metadata"]
+        version = str(int(metadata["resourceVersion"]) + 1)
+        self.component = {
+            **self.component,
+            "metadata": {**metadata, "resourceVersion": version},
+            "status": new,
+        }
         self.status_writes += 1
         self.told.extend(verbs.told(before, status))
         if status.last_transition and status.last_transition != old:
@@ -152,6 +169,15 @@ class World:
                     return not_after
                 if self.config_map is not None:
                     self._patch(patch, snapshot)
+                return self.now
+            case SetFinalizers(patch=patch):
+                if self.gone:
+                    return None
+                try:
+                    self.component = apply_patch(self.component, patch)
+                except PatchRefusedError:
+                    return self.now + timedelta(seconds=1)
+                self.gone = self.deleting and not self.component["metadata"].get("finalizers")
                 return self.now
         return None
 
@@ -204,6 +230,21 @@ class World:
         found = getattr(self.status.verbs, verb)
         assert isinstance(found, HandledVerb), f"{verb} was not handled"
         return found
+
+    @property
+    def deleting(self) -> bool:
+        return "deletionTimestamp" in self.component["metadata"]
+
+    @property
+    def finalizers(self) -> list[str]:
+        found: list[str] = self.component["metadata"].get("finalizers") or []
+        return found
+
+    def delete(self) -> None:
+        """Somebody deletes the component: it is gone when no finalizer holds it."""
+        stamp = {"deletionTimestamp": format_time(self.now)}
+        self.component = {**self.component, "metadata": {**self.component["metadata"], **stamp}}
+        self.gone = not self.finalizers
 
     def write(self, value: str | None) -> None:
         """Somebody else sets the key (None: removes it)."""

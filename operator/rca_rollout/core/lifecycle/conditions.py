@@ -227,9 +227,9 @@ def _read(condition: LiveCondition, reading: Reading) -> tuple[ReadingState, str
         return ReadingState.NO_DATA, None, reading.problem
     if not reading.values:
         return ReadingState.NO_DATA, None, "the query found no series"
-    numbers = [_number(text) for text in reading.values]
-    finite = [number for number in numbers if number is not None]
-    bad = [number for number in finite if not _holds(number, condition)]
+    numbers = [number(text) for text in reading.values]
+    finite = [each for each in numbers if each is not None]
+    bad = [each for each in finite if not _holds(each, condition)]
     pick = max if condition.operator in (Operator.LESS_THAN, Operator.LESS_THAN_OR_EQUAL) else min
     if bad:
         worst = pick(bad)
@@ -241,7 +241,7 @@ def _read(condition: LiveCondition, reading: Reading) -> tuple[ReadingState, str
             text = text.replace(show(worst), str(worst)[:40], 1)
         return ReadingState.VIOLATED, show(worst), text
     if len(finite) < len(numbers):
-        wrong = next(text for text, number in zip(reading.values, numbers, strict=True) if number is None)
+        wrong = next(text for text, each in zip(reading.values, numbers, strict=True) if each is None)
         return ReadingState.NO_DATA, wrong[:16], f"the value is {wrong[:16]}"
     worst = pick(finite)
     return (
@@ -251,13 +251,13 @@ def _read(condition: LiveCondition, reading: Reading) -> tuple[ReadingState, str
     )
 
 
-def _number(text: str) -> Decimal | None:
+def number(text: str) -> Decimal | None:
     """A value as Prometheus writes it; None for NaN, the infinities and what is no number."""
     try:
-        number = Decimal(text)
+        value = Decimal(text)
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
+    return value if value.is_finite() else None
 
 
 def _holds(value: Decimal, condition: LiveCondition) -> bool:

@@ -16,8 +16,10 @@ from rca_rollout.core.epoch import context_of, epoch_of
 from rca_rollout.core.lifecycle import (
     approval,
     block,
+    deletion,
     drift,
     evidence,
+    finalizer,
     guard,
     harm,
     observation,
@@ -37,11 +39,15 @@ POLL = timedelta(seconds=10)
 
 def decide(snapshot: Snapshot, now: datetime) -> Plan:
     """The next step of one component at `now` (aware, UTC). Total: every snapshot has an answer."""
-    if snapshot.component.metadata.deletion_timestamp:
-        # Deleting a component retains the key: the user's ConfigMap stays as it is.
-        return Plan(snapshot.component.status)
     draft = Draft(snapshot, now)
+    if snapshot.component.metadata.deletion_timestamp:
+        if not finalizer.held(snapshot.component.metadata):
+            # Deleting a component retains the key: the user's ConfigMap stays as it is.
+            return Plan(snapshot.component.status)
+        deletion.advance(draft)
+        return draft.plan()
     _advance(draft)
+    deletion.keep_finalizer(draft, owns_key=snapshot.claimed_by is None)
     return draft.plan()
 
 

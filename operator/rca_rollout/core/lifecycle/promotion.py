@@ -9,7 +9,7 @@ from rca_rollout.api.component_status import Demotion, Evidence, Intent, Promoti
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.conditions import reason_of
 from rca_rollout.core.epoch import Sibling
-from rca_rollout.core.lifecycle import approval, block, contest, proof
+from rca_rollout.core.lifecycle import approval, block, contest, finalizer, proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import WriteKey
 from rca_rollout.core.problem import Problem
@@ -73,6 +73,9 @@ def settle(draft: Draft, target: TargetView) -> bool:
         # Ours is the older intent, but the other may have looked before it was there, and be writing now.
         draft.wake_at(draft.now + timedelta(seconds=1), intent.not_after)
         return True
+    if _towards_active(intent) and finalizer.missing(draft):
+        draft.wake_at(draft.now + timedelta(seconds=1), intent.not_after)
+        return True
     patch = write_patch(target, draft.key, intent.value)
     draft.actions.append(WriteKey(draft.config_map, tuple(patch), intent.not_after))
     draft.wake_at(intent.not_after)
@@ -127,6 +130,7 @@ def _still_wanted(draft: Draft, target: TargetView, intent: Intent) -> bool:
     return (
         draft.spec.mode is Mode.ACTIVE
         and not draft.spec.suspend
+        and draft.component.metadata.deletion_timestamp is None
         and proof.present(draft)
         and proof.enough(draft)
         and block.standing(draft) is None

@@ -59,7 +59,14 @@ class DeleteRun:
     uid: str
 
 
-type Action = CreateRun | WriteKey | DeleteRun
+@dataclass(frozen=True)
+class SetFinalizers:
+    """One conditional patch of the component's own list of finalizers."""
+
+    patch: tuple[Mapping[str, Any], ...]
+
+
+type Action = CreateRun | WriteKey | DeleteRun | SetFinalizers
 
 
 @dataclass(frozen=True)

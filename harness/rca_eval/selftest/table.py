@@ -78,7 +78,11 @@ def markdown(survey: Survey | None, replays: Replays | None) -> str:
         lines += [f"| {' | '.join(row)} |" for row in _rows(survey)]
         lost = [one for one in survey.counted if not one.named or not one.by_accuracy]
         if lost:
-            lines += ["", "| not caught | group | checks | what would catch it |", "|---|---|---|---|"]
+            lines += [
+                "",
+                "| not caught | group | checks | what would catch it, or what it imitates |",
+                "|---|---|---|---|",
+            ]
             lines += [
                 f"| {one.mutant.name} | {one.mutant.group} | {_checks(one) or 'none'} | {one.mutant.needs or one.mutant.imitates} |"
                 for one in lost
@@ -117,7 +121,7 @@ def _survivors(survey: Survey) -> Iterator[RenderableType]:
     for title, rows in (("Not caught with an incident named", blind), ("Not caught by accuracy", bytes_only)):
         if not rows:
             continue
-        found = _frame("mutant", "seen by", "what would catch it")
+        found = _frame("mutant", "seen by", "what would catch it, or what it imitates")
         for one in rows:
             found.add_row(one.mutant.name, _checks(one), one.mutant.needs or one.mutant.imitates)
         yield Text()

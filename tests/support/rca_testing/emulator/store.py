@@ -153,7 +153,10 @@ class Store:
             new["status"] = old["status"]
         if plural in _WITH_GENERATION and new.get("spec") != old.get("spec"):
             new["metadata"]["generation"] = old["metadata"]["generation"] + 1
-        return self._put(plural, namespace, name, new)
+        put = self._put(plural, namespace, name, new)
+        if put["metadata"].get("deletionTimestamp") and not put["metadata"].get("finalizers"):
+            self._remove(plural, namespace, name, put)
+        return put
 
     def delete(self, plural: str, namespace: str, name: str, uid: str | None = None) -> Body:
         """With what it owns, as the garbage collector does in the background."""
@@ -161,13 +164,21 @@ class Store:
         if uid is not None and uid != old["metadata"]["uid"]:
             text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
             raise Refusal(409, "Conflict", text)
+        if old["metadata"].get("finalizers"):
+            if old["metadata"].get("deletionTimestamp"):
+                return old
+            stamp = {"deletionTimestamp": self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")}
+            return self._put(plural, namespace, name, {**old, "metadata": {**old["metadata"], **stamp}})
+        self._remove(plural, namespace, name, old)
+        return old
+
+    def _remove(self, plural: str, namespace: str, name: str, old: Body) -> None:
         del self.objects[plural, namespace, name]
         self._log(plural, old, None)
         for (kind, where, other), body in list(self.objects.items()):
             owners = [owner["uid"] for owner in body["metadata"].get("ownerReferences") or []]
             if where == namespace and old["metadata"]["uid"] in owners:
                 self.delete(kind, where, other)
-        return old
 
     def edit(self, plural: str, namespace: str, name: str, change: Callable[[Body], object]) -> Body:
         """What somebody else does to an object: kubectl, the kubelet, a controller."""

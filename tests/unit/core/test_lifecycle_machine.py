@@ -17,10 +17,11 @@ from rca_testing import samples, suites
 from rca_testing.config_maps import target
 from rca_testing.lifecycle_world import Crash, World, Write, sibling
 
-from rca_rollout.api.common import ComponentPhase, Mode
+from rca_rollout.api.common import ApprovalPolicy, ComponentPhase, DeletionPolicy, Mode
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.epoch import context_of, epoch_of
 from rca_rollout.core.lifecycle.decide import decide
+from rca_rollout.core.lifecycle.finalizer import FINALIZER
 from rca_rollout.core.lifecycle.snapshot import CreateRun, Plan
 from rca_rollout.core.problem import Problem
 
@@ -36,17 +37,27 @@ SIBLINGS = {
     "one Active": (sibling("Active"),),
     "a new revision": (sibling("Active", revision="m2"),),
 }
+VERBS = ("approve", "retry", "retry", "abort", "run", "demote")
+# What a run says beside its verdict.
+SHOWN: tuple[dict[str, str], ...] = (
+    {},
+    {},
+    {"harm": "Time", "regressionOf": "Component"},
+    {"harm": "Accuracy", "regressionOf": "Component"},
+    {"regressionOf": "Engine"},
+)
 VERDICTS = ("Passed", "Passed", "Passed", "Failed", "Inconclusive", "Error", "Superseded")
 
 
 class Ledger:
     """What really happened: for which epoch and context each run was made, how often those changed, what failed.
 
-    An epoch or context that comes back is another one, as far as the operator saw it go: its evidence is gone.
+    An epoch or context that comes back is another one, as far as the operator saw it go: its evidence is gone. So is an
+    epoch that a person had tried again.
     """
 
     def __init__(self) -> None:
-        self.epoch: tuple[str | None, int] = (None, 0)
+        self.epoch: tuple[tuple[str | None, int], int] = ((None, 0), 0)
         self.context: tuple[str | None, int] = (None, 0)
         self.made_for: dict[str, tuple[Any, Any]] = {}
         self.failed: set[int] = set()
@@ -54,8 +65,8 @@ class Ledger:
     def record(self, world: World) -> None:
         """Called after each step of the operator."""
         status = world.status
-        if status.epoch != self.epoch[0]:
-            self.epoch = (status.epoch, self.epoch[1] + 1)
+        if (status.epoch, status.attempts) != self.epoch[0]:
+            self.epoch = ((status.epoch, status.attempts), self.epoch[1] + 1)
         if status.context != self.context[0]:
             self.context = (status.context, self.context[1] + 1)
         for name in world.created:
@@ -115,9 +126,10 @@ class Lifecycle(RuleBasedStateMachine):
     # -- runs
 
     @precondition(lambda self: self._open_runs())
-    @rule(data=st.data(), phase=st.sampled_from(VERDICTS))
-    def a_run_ends(self, data: st.DataObject, phase: str) -> None:
-        self._end(data.draw(st.sampled_from(self._open_runs())), phase)
+    @rule(data=st.data(), phase=st.sampled_from(VERDICTS), shown=st.sampled_from(SHOWN))
+    def a_run_ends(self, data: st.DataObject, phase: str, shown: dict[str, str]) -> None:
+        shown = {} if phase == "Passed" else shown
+        self._end(data.draw(st.sampled_from(self._open_runs())), phase, **shown)
 
     @rule(data=st.data(), behind=st.booleans())
     def a_run_vanishes_or_the_cache_is_behind(self, data: st.DataObject, behind: bool) -> None:
@@ -127,9 +139,9 @@ class Lifecycle(RuleBasedStateMachine):
             gone = data.draw(st.sampled_from(sorted(world.runs)))
             world.runs = {name: run for name, run in world.runs.items() if name != gone}
 
-    def _end(self, name: str, phase: str) -> None:
+    def _end(self, name: str, phase: str, **shown: str) -> None:
         self.ended[name] = phase
-        self.world.end_run(phase, name)
+        self.world.end_run(phase, name, **shown)
 
     def _open_runs(self) -> list[str]:
         runs = self.world.runs
@@ -148,11 +160,34 @@ class Lifecycle(RuleBasedStateMachine):
             st.fixed_dictionaries({"revision": st.sampled_from(["v1", "v2"])}),
             st.builds(_observation, st.integers(1, 4), st.sampled_from(["0s", "1h", "3h"])),
             st.builds(_guard, st.sampled_from(["Demote", "Alert"])),
+            st.fixed_dictionaries(
+                {"promotion": st.fixed_dictionaries({"approval": st.sampled_from(["Automatic", "Manual"])})}
+            ),
+            st.fixed_dictionaries(
+                {
+                    "driftPolicy": st.sampled_from(["Report", "Revert"]),
+                    "deletionPolicy": st.sampled_from(["Retain", "RevertToShadow"]),
+                }
+            ),
             st.builds(_values, st.sampled_from(["Active", "Active", "On"])),
         )
     )
     def somebody_edits_the_spec(self, spec: dict[str, Any]) -> None:
         self.world.edit(**spec)
+
+    @rule(
+        verb=st.sampled_from(VERBS),
+        unique=st.integers(1, 3),
+        present=st.sampled_from([True, True, True, False]),
+        why=st.sampled_from(["because", "because", None]),
+        stays=st.booleans(),
+    )
+    def somebody_asks(self, verb: str, unique: int, present: bool, why: str | None, stays: bool) -> None:
+        epoch = self.world.status.epoch if present else "0123456789abcdef"
+        self.world.annotate(**{verb: f"{epoch}/{unique}", "reason": why})
+        self._step(None)
+        if not stays:
+            self.world.annotate(**{verb: None, "reason": None})
 
     @rule(
         suite=st.sampled_from(["as it was", "as it was", *SUITES]),
@@ -216,6 +251,15 @@ class Lifecycle(RuleBasedStateMachine):
         assert status.epoch == epoch_of(spec, write.snapshot.suite)
         assert status.context == context_of(write.snapshot.siblings)
         assert self.ledger.epoch[1] not in self.ledger.failed
+        assert status.block is None or status.block.epoch != status.epoch
+        if spec.promotion.approval is ApprovalPolicy.MANUAL:
+            assert status.approval is not None
+            assert status.approval.approved_at is not None
+            assert (status.approval.epoch, status.approval.context) == (status.epoch, status.context)
+            assert status.verbs is not None
+            assert status.verbs.approve is not None
+        if spec.deletion_policy is DeletionPolicy.REVERT_TO_SHADOW:
+            assert FINALIZER in write.snapshot.component.metadata.finalizers
         passed = {
             name
             for name, made_for in self.ledger.made_for.items()
@@ -264,6 +308,19 @@ class Lifecycle(RuleBasedStateMachine):
             assert decide(self.world.snapshot(), later).status == plan.status
 
     @invariant()
+    def a_token_is_handled_once(self) -> None:
+        verbs = self.world.status.verbs
+        handled = verbs.handled if verbs else ()
+        assert len(set(handled)) == len(handled)
+        answers = [(t.at, t.message) for t in self.world.told if t.reason in ("VerbAccepted", "VerbRefused")]
+        assert len(answers) <= len(handled)
+
+    @invariant()
+    def what_was_retried_stays_on_record(self) -> None:
+        status = self.world.status
+        assert len(status.past_failures) >= min(status.attempts, 10)
+
+    @invariant()
     def only_the_run_that_status_names_is_created(self) -> None:
         plan = self.world.decide()
         named = plan.status.current_run.name if plan.status.current_run else None
@@ -281,7 +338,13 @@ class Lifecycle(RuleBasedStateMachine):
             or world.value not in ("Shadow", "Active")
         ):
             world.config_map = target("Shadow", uid="cm-last")
-        world.edit(revision="healthy", mode="Active", suspend=False, **_values("Active"))
+        world.edit(
+            revision="healthy",
+            mode="Active",
+            suspend=False,
+            promotion={"approval": "Automatic"},
+            **_values("Active"),
+        )
         for _ in range(120):
             self._step(None)
             self.active_by_our_hand_only_on_evidence()

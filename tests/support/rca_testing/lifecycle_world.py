@@ -20,6 +20,7 @@ from rca_rollout.api.decisions import HandledVerb
 from rca_rollout.api.values import format_time
 from rca_rollout.core.epoch import Sibling
 from rca_rollout.core.lifecycle import verbs
+from rca_rollout.core.lifecycle.conditions import Reading
 from rca_rollout.core.lifecycle.decide import decide
 from rca_rollout.core.lifecycle.snapshot import (
     CreateRun,
@@ -75,6 +76,7 @@ class World:
         self.siblings: tuple[Sibling, ...] = ()
         self.claimed_by: str | None = None
         self.written = False
+        self.readings: dict[str, Reading] | None = None
         self.gone = False
         self.wake: datetime | None = START
         # On record
@@ -97,6 +99,7 @@ class World:
             siblings=self.siblings,
             claimed_by=self.claimed_by,
             written=self.written,
+            readings=self.readings,
         )
 
     def decide(self) -> Plan:

@@ -22,6 +22,7 @@ from rca_rollout.core.lifecycle import (
     finalizer,
     guard,
     harm,
+    live,
     observation,
     promotion,
     verbs,
@@ -47,6 +48,7 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
         deletion.advance(draft)
         return draft.plan()
     _advance(draft)
+    live.tell(draft)
     deletion.keep_finalizer(draft, owns_key=snapshot.claimed_by is None)
     return draft.plan()
 
@@ -63,6 +65,7 @@ def _advance(draft: Draft) -> None:
         _pending(draft, problem)
         return
     evidence.read_failure(draft)
+    live.watch(draft)
     if draft.intent and promotion.settle(draft, target):
         return
     if draft.active and draft.spec.mode is Mode.SHADOW:
@@ -70,6 +73,9 @@ def _advance(draft: Draft) -> None:
         return
     if draft.active and (asked := block.overdue(draft)):
         promotion.demote(draft, target, asked.reason, asked.message)
+        return
+    if text := live.harm(draft):
+        promotion.demote(draft, target, Reason.CONDITION_VIOLATED, text)
         return
     if draft.active and draft.promotion and draft.promotion.revision != draft.spec.revision:
         text = f"revision {draft.spec.revision} replaces the promoted {draft.promotion.revision}: it starts in Shadow"

@@ -48,6 +48,7 @@ class Draft:
         self.runs_started = old.runs_started
         self.evidence = old.evidence or Evidence()
         self.observation: ObservationStatus | None = old.observation
+        self.condition_readings = old.condition_readings
         self.retry: Retry | None = old.retry
         self.intent: Intent | None = old.intent
         self.promotion = old.promotion
@@ -126,6 +127,7 @@ class Draft:
         """Throws away all evidence: what it was about is no more."""
         self.evidence = Evidence()
         self.observation = None
+        self.condition_readings = ()
         self.evaluation = None
         self.current_run = None
         self.retry = None
@@ -149,6 +151,7 @@ class Draft:
             runs_started=self.runs_started,
             evidence=self.evidence if self.evidence != Evidence() else None,
             observation=self.observation,
+            condition_readings=self.condition_readings,
             retry=self.retry,
             intent=self.intent,
             promotion=self.promotion,

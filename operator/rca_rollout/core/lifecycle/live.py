@@ -19,13 +19,22 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.api.values import Duration
 from rca_rollout.core.clock import stamp
 from rca_rollout.core.lifecycle import block
-from rca_rollout.core.lifecycle.conditions import ConditionsVerdict, Judged, Reading, Subject, judge, number, render
+from rca_rollout.core.lifecycle.conditions import (
+    ConditionsVerdict,
+    Judged,
+    Reading,
+    Subject,
+    judge,
+    number,
+    render,
+)
 from rca_rollout.core.lifecycle.draft import Draft
 
 # No condition can have this name.
 DECISIONS = "ShadowDecisions"
 WINDOW = "$(window)"
-_DECISIONS_INTERVAL = timedelta(minutes=1)
+# Asked every minute where a promotion waits for them, and else for show.
+_OFTEN, _SELDOM = timedelta(minutes=1), timedelta(minutes=10)
 _PATIENCE = timedelta(seconds=15)
 # A count that only grows is written now and then; the one that is enough at once.
 _REFRESH = timedelta(minutes=10)
@@ -63,7 +72,7 @@ def questions(component: RcaComponent) -> tuple[Question, ...]:
     ]
     if observed and observed.began_at and not active:
         query = _decisions_query(subject, observed.began_at)
-        found.append(Question(DECISIONS, query, _DECISIONS_INTERVAL, observed.began_at))
+        found.append(Question(DECISIONS, query, _decisions_interval(component), observed.began_at))
     return tuple(found)
 
 
@@ -210,6 +219,10 @@ def _conditions(component: RcaComponent, *, active: bool, observing: bool) -> Se
     return component.spec.observation.conditions if observing else ()
 
 
+def _decisions_interval(component: RcaComponent) -> timedelta:
+    return _OFTEN if component.spec.observation.min_shadow_decisions else _SELDOM
+
+
 def _decisions_query(subject: Subject, since: datetime) -> str:
     """Counters begin at 0 and at 0 again with each process: `increase` adds up over resets. Series of other namespaces do
     not count; those without a namespace do. The comment tells one observation's answers from another's."""
@@ -234,7 +247,7 @@ def _count_decisions(draft: Draft) -> None:
     if draft.snapshot.readings is None or observed is None:
         return
     reading = _decisions_reading(draft)
-    due = reading.at + _DECISIONS_INTERVAL if reading else draft.now
+    due = reading.at + _decisions_interval(draft.component) if reading else draft.now
     draft.wake_at(due if due > draft.now else draft.now + _PATIENCE)
     value = number(reading.values[0]) if reading and reading.values else None
     if reading is None or value is None:

@@ -9,7 +9,7 @@ from rca_rollout.api.component_status import Demotion, Evidence, Intent, Promoti
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.conditions import reason_of
 from rca_rollout.core.epoch import Sibling
-from rca_rollout.core.lifecycle import approval, block, contest, finalizer, proof
+from rca_rollout.core.lifecycle import approval, block, contest, finalizer, live, proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import WriteKey
 from rca_rollout.core.problem import Problem
@@ -133,6 +133,7 @@ def _still_wanted(draft: Draft, target: TargetView, intent: Intent) -> bool:
         and draft.component.metadata.deletion_timestamp is None
         and proof.present(draft)
         and proof.enough(draft)
+        and live.fresh(draft)
         and block.standing(draft) is None
         and approval.granted(draft)
         and first
@@ -196,10 +197,10 @@ def _record_demotion(draft: Draft, intent: Intent) -> None:
     draft.demotion = Demotion(at=draft.now, cause=intent.cause, message=text, epoch=draft.epoch)
     draft.promotion = None
     contest.put_back(draft)
-    regressed = intent.cause == Reason.GUARD_FAILED
+    regressed = intent.cause in (Reason.GUARD_FAILED, Reason.CONDITION_VIOLATED)
     if regressed:
         run = block.last_failed(draft)
-        block.put(draft, Reason.GUARD_FAILED, text, epoch=draft.epoch, run=run.name if run else None)
+        block.put(draft, intent.cause, text, epoch=draft.epoch, run=run.name if run else None)
     elif (
         intent.cause != Reason.ACTIVE_WITHOUT_EVIDENCE
     ):  # what was shown before somebody's write is as true as it was

@@ -11,6 +11,7 @@ from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.component_status import RcaComponentStatus
 from rca_rollout.api.run import EvalRun
 from rca_rollout.core.epoch import Sibling
+from rca_rollout.core.lifecycle.conditions import Readings
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.target import TargetView
@@ -21,7 +22,8 @@ class Snapshot:
     """One component and all that its next step depends on, read at about the same time.
 
     `runs` are the EvalRuns that this component owns, by name. `max_retry_delay` bounds the back-off after runs that
-    ended without a verdict. `written` says that this process has carried the intent out, as the server told it.
+    ended without a verdict. `written` says that this process has carried the intent out, as the server told it. `readings` are
+    what Prometheus answered last, by question; None where no Prometheus is configured.
     """
 
     component: RcaComponent
@@ -32,6 +34,7 @@ class Snapshot:
     claimed_by: str | None = None
     max_retry_delay: timedelta = timedelta(minutes=15)
     written: bool = False
+    readings: Readings | None = None
 
 
 @dataclass(frozen=True)

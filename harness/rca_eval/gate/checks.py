@@ -1,4 +1,4 @@
-"""Checks 1 to 4, 6 and the warnings beside them. Pure; each returns its rows, with both numbers in every
+"""Checks 1 to 4, 6 and the warning about times beside them. Pure; each returns its rows, with both numbers in every
 message.
 """
 
@@ -158,25 +158,6 @@ def regressed_check(s: Subject) -> Iterator[CheckResult]:
             value=nine(len(lost)),
             limit=nine(allowed),
         )
-
-
-def no_effect_check(s: Subject) -> Iterator[CheckResult]:
-    """A warning: a component that changes nothing here passes, but has shown nothing either."""
-    if not s.context.component:
-        yield CheckResult(name="NoEffect", result="NotApplicable", message="the run measures no component")
-        return
-    with_, without = s.arms(s.candidate_name), s.arms(s.reference_name)
-    if not with_ or not without:
-        return
-    same = with_.keys() == without.keys() and all(
-        canonical(with_[arm]) == canonical(without[arm]) for arm in with_
-    )
-    text = "With equals Without in every byte: the component changed nothing on these incidents"
-    yield CheckResult(
-        name="NoEffect",
-        result="Warning" if same else "Passed",
-        message=text if same else "With differs from Without: the component has an effect",
-    )
 
 
 def ratio_check(s: Subject) -> Iterator[CheckResult]:

@@ -13,13 +13,14 @@ from rca_eval.gate.checks import (
     collapse_check,
     comparisons,
     mttr_check,
-    no_effect_check,
     protected_check,
     ratio_check,
     regressed_check,
 )
+from rca_eval.gate.effect import no_effect_check
 from rca_eval.gate.fidelity import fidelity_check
 from rca_eval.gate.policy import GateContext, GatePolicy
+from rca_eval.gate.reference import reference_check
 from rca_eval.gate.result import CheckName, CheckResult, GateResult, Verdict, clipped
 from rca_eval.gate.subject import Subject
 from rca_eval.gate.validity import non_finite, validity
@@ -31,6 +32,7 @@ CHAIN: tuple[tuple[CheckName, Callable[[Subject], Iterator[CheckResult]]], ...] 
     ("ProtectedIncidents", protected_check),
     ("ShadowCollapse", collapse_check),
     ("ShadowFidelity", fidelity_check),
+    ("ReferenceDrift", reference_check),
     ("RegressedIncidents", regressed_check),
     ("NoEffect", no_effect_check),
 )

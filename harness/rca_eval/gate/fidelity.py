@@ -6,14 +6,12 @@ from typing import Final
 
 from rca_eval.contract.errors import shown
 from rca_eval.contract.numbers import nine
-from rca_eval.contract.scorecard import ArmResult, IncidentResult
+from rca_eval.contract.scorecard import ArmResult
 from rca_eval.gate.beside import ARM_ORDER
 from rca_eval.gate.result import CheckResult, clipped
-from rca_eval.gate.subject import Subject, short_ids
+from rca_eval.gate.subject import Ranking, Subject, ranking, short_ids
 
 NAME: Final = "ShadowFidelity"
-
-Ranking = tuple[str, ...]
 
 
 def fidelity_check(s: Subject) -> Iterator[CheckResult]:
@@ -45,7 +43,7 @@ def _of_arm(s: Subject, component: str, active: ArmResult) -> CheckResult:
     unlike = [
         result.id
         for result in active.incidents
-        if logged.get(result.id, [_ranking(result)]) != [_ranking(result)]
+        if logged.get(result.id, [ranking(result)]) != [ranking(result)]
     ]
     same = len(ids) - len(silent) - len(unlike)
     return CheckResult(
@@ -82,11 +80,6 @@ def _logged(s: Subject, component: str, arm: str) -> dict[str, list[Ranking]]:
         if row.component in (component, None):
             found.setdefault(row.incident, []).append(row.entities)
     return found
-
-
-def _ranking(result: IncidentResult) -> Ranking:
-    """The engine's own order; an answer that is none ranks nothing."""
-    return tuple(row.key for row in result.candidates) if result.status == "Ranked" else ()
 
 
 def _not_applicable(text: str) -> CheckResult:

@@ -14,6 +14,7 @@ from rca_eval.contract.model import MIB, Bool, Int, Model
 
 Drop = Annotated[str, StringConstraints(pattern=r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")]
 ShadowFidelity = Literal["Required", "IfLogged"]
+ReferenceDrift = Literal["Fail", "Warn"]
 
 
 class GatePolicy(Model):
@@ -23,7 +24,8 @@ class GatePolicy(Model):
     `accuracyDrop` is a decimal string in [0, 1], `mttrRise` whole seconds. `protectedIncidents` null means:
     all that are marked protected or change-induced. `maxRegressedIncidents` allows so many lost incidents
     whatever the average says, null any number. `shadowFidelity` Required: Shadow must have logged, for every
-    incident, what Active ranks; IfLogged lets an engine pass that logs nothing at all. `requireKnownBad` asks for the positive control,
+    incident, what Active ranks; IfLogged lets an engine pass that logs nothing at all. `referenceDrift` says what an answer
+    comes to that is not the baseline's reference of the same modes, where there is one. `requireKnownBad` asks for the positive control,
     `allowSelfReported` lets a scorecard decide that our scorecard container did not write.
     """
 
@@ -32,6 +34,7 @@ class GatePolicy(Model):
     protected_incidents: tuple[IncidentId, ...] | None = None
     max_regressed_incidents: Annotated[Int, Field(ge=0)] | None = None
     shadow_fidelity: ShadowFidelity = "Required"
+    reference_drift: ReferenceDrift = "Fail"
     min_incidents: Annotated[Int, Field(ge=1)] = 9
     min_fault_classes: Annotated[Int, Field(ge=1)] = 3
     min_repeats: Annotated[Int, Field(ge=1, le=100)] = 2

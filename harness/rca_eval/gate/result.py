@@ -14,6 +14,7 @@ CheckName = Literal[
     "ProtectedIncidents",
     "ShadowCollapse",
     "ShadowFidelity",
+    "ReferenceDrift",
     "RegressedIncidents",
     "NoEffect",
     "MTTRRatio",

@@ -15,6 +15,8 @@ _SHORT = re.compile(r"^([A-Za-z]+-[0-9]+)(?=[-_.]|$)")
 SHOWN_IDS = 5
 SHOWN_CHARACTERS = 150  # a message has 300 and needs the rest for its numbers
 
+Ranking = tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -104,6 +106,11 @@ def changed_modes(without: Mapping[str, str], with_: Mapping[str, str]) -> list[
 def hits(arm: ArmResult) -> dict[str, bool]:
     """Incident id to "the expected cause is alone at the top", recomputed from the candidates."""
     return {result.id: result.true_rank() == 1 for result in arm.incidents}
+
+
+def ranking(result: IncidentResult) -> Ranking:
+    """The engine's own order; an answer that is none ranks nothing."""
+    return tuple(row.key for row in result.candidates) if result.status == "Ranked" else ()
 
 
 def comparable(one: ArmResult, other: ArmResult) -> bool:

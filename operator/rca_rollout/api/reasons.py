@@ -190,8 +190,12 @@ class Reason(StrEnum):
     PROTECTED_INCIDENT_LOST = "ProtectedIncidentLost", "A protected incident is no longer explained."
     SHADOW_COLLAPSE = "ShadowCollapse", "With everything in Shadow the result is not the committed baseline."
     SHADOW_FIDELITY = "ShadowFidelity", "What Shadow logged is not, or not always, what Active ranks."
+    REFERENCE_DRIFT = (
+        "ReferenceDrift",
+        "With these components Active the answers are not the committed reference.",
+    )
     REGRESSED_INCIDENTS = "RegressedIncidents", "More incidents were lost than maxRegressedIncidents allows."
-    NO_EFFECT = "NoEffect", "The component changed no result (a warning)."
+    NO_EFFECT = "NoEffect", "The component changed no ranking (a warning)."
 
     # The Job
     JOB_CREATED = "JobCreated", "The Job was made."

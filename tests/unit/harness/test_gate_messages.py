@@ -490,26 +490,6 @@ def test_collapse_passes_and_fails_in_words(make_scorecard, make_baseline):
     assert [(c.arm, c.result) for c in rows] == [("LivePath", "Passed"), ("ScorerOnly", "Failed")]
 
 
-def test_no_effect_is_a_warning_in_words_and_never_in_a_batch_run(make_scorecard, make_baseline):
-    def rows(card, context=None):
-        found = [c for c in evaluate(card, make_baseline(), None, context).checks if c.name == "NoEffect"]
-        return [(c.result, c.message) for c in found]
-
-    assert rows(make_scorecard()) == [
-        ("Warning", "With equals Without in every byte: the component changed nothing on these incidents")
-    ]
-    effect = [("Passed", "With differs from Without: the component has an effect")]
-    assert rows(make_scorecard(lost=("GT-01",))) == effect
-    assert rows(first_row(make_scorecard(), "With", 0, decision="Verified")) == effect
-    assert rows(variant(make_scorecard(), "With", arms=(arm_of(make_scorecard(), "With", 1),))) == effect
-    assert rows(make_scorecard(), GateContext(component=False)) == [
-        ("NotApplicable", "the run measures no component")
-    ]
-    missing = "not judged: the two sides cannot be compared, see Validity"
-    assert rows(dropped(make_scorecard(), "Without")) == [("NotApplicable", missing)]
-    assert rows(dropped(make_scorecard(), "With")) == [("NotApplicable", missing)]
-
-
 @pytest.mark.parametrize(
     ("without", "with_", "warned"),
     [

@@ -16,7 +16,7 @@ def rows(result, name):
     return [check for check in result.checks if check.name == name]
 
 
-def test_an_equal_candidate_passes_and_is_told_that_it_had_no_effect_only_when_every_byte_is_equal(
+def test_an_equal_candidate_passes_and_is_told_that_it_had_no_effect(
     make_scorecard, make_baseline
 ):
     result = evaluate(make_scorecard(), make_baseline())

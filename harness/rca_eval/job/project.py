@@ -7,7 +7,6 @@ answer is in it, nothing else of the incident is: with the alert, the time or th
 """
 
 from decimal import Decimal
-from itertools import count, islice
 
 from rca_eval.contract import Arm, ContractError, EngineIncident, Incident, Reason
 from rca_eval.contract.groundtruth import Alert, Generator, Samples, Series, Topology
@@ -67,7 +66,7 @@ def _live(incident: Incident, case: str, window: int) -> EngineIncident | None:
 
 
 def _planted(causes: tuple[str, ...], case: str, window: int) -> EngineIncident:
-    hidden, keys = planted_names(causes, case), _neutral(causes)
+    hidden, keys = _hidden(causes, case), _neutral(causes)
     symptom = next(key for key in keys if key not in hidden)
     rows = {
         key: EngineTelemetryRow(
@@ -89,18 +88,27 @@ def _planted(causes: tuple[str, ...], case: str, window: int) -> EngineIncident:
 
 
 def planted_names(causes: tuple[str, ...], case: str) -> dict[str, str]:
-    """In ScorerOnly: the name under which an engine sees each cause, to the cause. Which one it is differs by
-    case.
+    """In ScorerOnly: the name under which an engine sees each cause, to the cause. Which one it is differs by case.
+
+    A bystander's name leads to itself, unless a real cause is called the same: then to a name that no service can have.
     """
+    hidden = _hidden(causes, case)
+    namesakes = (name for name in _neutral(causes) if name in causes and name not in hidden)
+    return hidden | {name: f"{name} (planted)" for name in namesakes}
+
+
+def _hidden(causes: tuple[str, ...], case: str) -> dict[str, str]:
     names = _neutral(causes)
     first = int(case.removeprefix("case-"), 16)
     return {names[(first + at) % len(names)]: cause for at, cause in enumerate(causes)}
 
 
 def _neutral(causes: tuple[str, ...]) -> list[str]:
-    """`service-1`, `service-2`, … for the causes and the bystanders; none is the name of a cause."""
-    names = (f"service-{number}" for number in count(1))
-    return list(islice((name for name in names if name not in causes), len(causes) + BYSTANDERS))
+    """`service-1`, `service-2`, … for the causes and the bystanders.
+
+    None is left out for being a real service's name: the gap would tell that it is the cause.
+    """
+    return [f"service-{number}" for number in range(1, len(causes) + BYSTANDERS + 1)]
 
 
 def _alert(alert: Alert) -> EngineAlert:

@@ -69,6 +69,6 @@ def planted_cause_dominates(subject: Subject) -> Iterator[Found]:
         for service in one.topology.services if one.topology else ():
             names |= dict.fromkeys(service.aliases, service.key)
         for key in view.telemetry.services if view else ():
-            if names.get(key, key) in one.expected_root_cause:
+            if names.get(key) in one.expected_root_cause:
                 text = f"{key} is a name of its cause, and in ScorerOnly of a service beside it"
                 yield Found("E-DOMINANCE", at(position), text, "give the alias another name")

@@ -12,12 +12,16 @@ from rca_eval.cli.output import check_output, say, write_text
 from rca_eval.contract import IncidentResult, display, exact, one_line, parse_baseline, sha256
 from rca_eval.contract.scorecard import SCORECARD_LIMIT
 from rca_eval.job.files import read_bytes
-from rca_eval.replay import from_scorecard, to_text
+from rca_eval.replay import from_scorecard, to_text, with_references
 from rca_eval.replay.accept import Change, Proposal, propose
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 REGRESSION = 1
+References = Annotated[
+    list[Path] | None,
+    typer.Option(help="a scorecard whose answers with components Active are committed too; repeatable"),
+]
 
 
 @app.command("write")
@@ -25,11 +29,17 @@ def write(
     scorecard: Annotated[Path, typer.Argument(help="a scorecard or the log of its container; - for stdin")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="file; default: stdout")] = None,
     comment: Annotated[str, typer.Option(help="why this is the reference")] = "",
+    reference: References = None,
 ) -> None:
-    """Write a baseline with its provenance: engine, revision, dataset digest, every incident's ranking."""
+    """Write a baseline with its provenance: engine, revision, dataset digest, every incident's ranking.
+
+    With --reference it also holds a fingerprint of each answer that a scorecard has with components Active (the
+    same file may be named); the gate then fails, as ReferenceDrift, when one is not the same any more.
+    """
     if output is not None:
         check_output(output)
-    _deliver(to_text(from_scorecard(inputs.scorecard(scorecard), comment=comment)), output)
+    baseline = from_scorecard(inputs.scorecard(scorecard), comment=comment)
+    _deliver(to_text(with_references(baseline, map(inputs.scorecard, reference or ()))), output)
 
 
 @app.command("accept")
@@ -40,8 +50,11 @@ def accept(  # noqa: PLR0917  (each parameter is an option, named by typer)
     output: Annotated[Path | None, typer.Option("--output", "-o", help="file; default: stdout")] = None,
     comment: Annotated[str | None, typer.Option(help="replaces the old baseline's comment")] = None,
     policy: Annotated[Path | None, typer.Option(help="a JSON file whose protectedIncidents count")] = None,
+    reference: References = None,
 ) -> None:
-    """Accept a lawful change of the legacy path: the new baseline, with the old one and the reason on record.
+    """Accept a lawful change of the answers: the new baseline, with the old one and the reason on record.
+
+    References of active modes are renewed where SCORECARD or --reference measured these modes.
 
     Exit 1, and nothing is written, if an incident that the old baseline hits is lost or a protected one is
     missed; exit 2 without a reason, for another dataset, and when nothing changed. The differences are printed
@@ -58,6 +71,7 @@ def accept(  # noqa: PLR0917  (each parameter is an option, named by typer)
         reason=reason,
         comment=comment,
         protected=rules.protected_incidents,
+        references=[inputs.scorecard(path) for path in reference or ()],
     )
     tell: Callable[[str], object] = say if output is None else typer.echo
     for line in _difference(proposal):
@@ -85,6 +99,7 @@ def _difference(proposal: Proposal) -> Iterator[str]:
             f"{change.arm} {change.before.id}: rank {_rank(change.before)} -> {_rank(change.after)}, top "
             f"{_top(change.before)} -> {_top(change.after)}{mark}"
         )
+    yield from proposal.drifted
     yield f"{len(proposal.changes)} changed, {proposal.unchanged} unchanged"
 
 

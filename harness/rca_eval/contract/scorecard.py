@@ -267,8 +267,36 @@ class BaselineMttr(Model):
     value: Figure | None
 
 
+Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+
+
+def fingerprint(result: IncidentResult) -> str:
+    """16 hex digits for everything that was answered about an incident, label included."""
+    return digest(result)[:16]
+
+
+class Reference(Model):
+    """What was answered in an arm while the mode keys `active` were Active and all others in Shadow: a fingerprint for
+    each incident.
+    """
+
+    active: Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+    arm: Arm
+    incidents: dict[IncidentId, Fingerprint]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if list(self.active) != sorted(set(self.active)):
+            raise ValueError("active lists its keys in order, each once")
+        return self
+
+
 class Baseline(Model):
-    """The AllShadow variant of a scorecard, committed beside the dataset."""
+    """The AllShadow variant of a scorecard, committed beside the dataset.
+
+    `references` may hold what was answered with components Active; they came later, and are left out where there is
+    none, so that the bytes of older files stay.
+    """
 
     schema_version: One = 1
     kind: Literal["Baseline"] = "Baseline"
@@ -277,6 +305,17 @@ class Baseline(Model):
     dataset: DatasetInfo
     arms: Arms
     mttr_seconds: tuple[BaselineMttr, ...]
+    references: Annotated[tuple[Reference, ...], Field(max_length=1000)] = ()
+
+    @model_validator(mode="after")
+    def _references_differ(self) -> Self:
+        if len({(one.active, one.arm) for one in self.references}) != len(self.references):
+            raise ValueError("the same modes and arm may have one reference")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in handler(self).items() if name != "references" or value}
 
 
 def parse_scorecard(data: bytes, *, source: str = "the scorecard") -> Scorecard:

@@ -1,6 +1,6 @@
 """Accept a lawful change of the legacy path: a new baseline that loses nothing, with the old one and the reason on record."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +17,7 @@ from rca_eval.contract import (
 )
 from rca_eval.gate.figures import arm_figures
 from rca_eval.replay.baseline import from_scorecard
+from rca_eval.replay.references import with_references
 
 CREATED_BY = "rca-eval baseline accept"
 REASON_LIMIT = 1000
@@ -35,11 +36,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The new baseline, and what it changes; protected incidents that both miss are listed too."""
+    """The new baseline, and what it changes; protected incidents that both miss are listed too. `drifted` has a line
+    for each reference of active modes that is not what it was.
+    """
 
     baseline: Baseline
     changes: tuple[Change, ...]
     unchanged: int
+    drifted: tuple[str, ...] = ()
 
     @property
     def refused(self) -> tuple[Change, ...]:
@@ -54,8 +58,12 @@ def propose(
     reason: str,
     comment: str | None = None,
     protected: Collection[str] | None = None,
+    references: Sequence[Scorecard] = (),
 ) -> Proposal:
     """What a scorecard's AllShadow would make of a baseline. `old_sha256` is over the bytes of its file.
+
+    References that the old baseline has are taken anew from `card` and `references` where these measured the same
+    modes, and stay as they are otherwise.
 
     `protected` None: the incidents that are marked protected or change-induced. Raises `ContractError`: `Usage`
     for an empty or unusable reason, an unknown protected incident, or when nothing changed, `DatasetChanged`
@@ -64,6 +72,10 @@ def propose(
     why = _reason(reason)
     new = from_scorecard(card, comment=old.comment if comment is None else comment)
     _same_dataset(old, new)
+    wanted = {(one.active, one.arm) for one in old.references}
+    own = with_references(new, [card]).references
+    kept = [*old.references, *(one for one in own if (one.active, one.arm) in wanted)]
+    new = with_references(new, references, kept=kept)
     unknown = sorted(set(protected or ()) - set(new.dataset.incidents))
     if unknown:
         raise ContractError(
@@ -77,7 +89,9 @@ def propose(
         for was, now in zip(before[arm.arm].incidents, arm.incidents, strict=True)
     ]
     changes = tuple(change for change in found if change is not None)
-    if not changes and canonical(list(map(_plain, new.arms))) == canonical(list(map(_plain, old.arms))):
+    same = canonical(list(map(_plain, new.arms))) == canonical(list(map(_plain, old.arms)))
+    drifted = _drifted(old, new)
+    if not changes and same and not drifted:
         raise ContractError(
             Reason.USAGE, "AllShadow is the old baseline byte for byte; there is nothing to accept, keep it."
         )
@@ -90,7 +104,23 @@ def propose(
         baseline=new.model_copy(update={"provenance": provenance}),
         changes=changes,
         unchanged=len(found) - len(changes),
+        drifted=drifted,
     )
+
+
+def _drifted(old: Baseline, new: Baseline) -> tuple[str, ...]:
+    before = {(one.active, one.arm): one.incidents for one in old.references}
+    found = []
+    for one in new.references:
+        was = before.get((one.active, one.arm))
+        if was == one.incidents:
+            continue
+        moved = [name for name, print_ in one.incidents.items() if was is None or was.get(name) != print_]
+        what = (
+            "new" if was is None else f"{len(moved)} of {len(one.incidents)} incidents ({', '.join(moved)})"
+        )
+        found.append(f"{one.arm} reference of {', '.join(one.active)}: {what}")
+    return tuple(found)
 
 
 def _plain(arm: ArmResult) -> object:

@@ -22,15 +22,10 @@ CREATED_BY = "rca-eval baseline write"
 
 def from_scorecard(card: Scorecard, *, comment: str = "") -> Baseline:
     """The baseline that a scorecard gives. Raises `ContractError(BaselineInvalid)` if it must not become a reference."""
-    if card.provenance != "Scored":
-        raise _refused("it is self-reported, and a reference has to be measured")
     arms = card.deterministic.arms_of("AllShadow")
     if not arms or "LivePath" not in {arm.arm for arm in arms}:
         raise _refused("it has no AllShadow variant with a LivePath arm")
-    if not card.measured.repeats.identical or card.measured.repeats.count < 2:
-        raise _refused("its repeats are not two or more identical ones")
-    for arm in arms:
-        _check(arm)
+    check_measured(card)
     owner = card.deterministic.owner_of("AllShadow")
     return Baseline(
         comment=comment,
@@ -48,6 +43,17 @@ def from_scorecard(card: Scorecard, *, comment: str = "") -> Baseline:
             if row.variant == owner
         ),
     )
+
+
+def check_measured(card: Scorecard) -> None:
+    """That everything in it was measured and follows from its rows. Raises `ContractError(BaselineInvalid)`."""
+    if card.provenance != "Scored":
+        raise _refused("it is self-reported, and a reference has to be measured")
+    if not card.measured.repeats.identical or card.measured.repeats.count < 2:
+        raise _refused("its repeats are not two or more identical ones")
+    for variant in card.deterministic.variants:
+        for arm in variant.arms:
+            _check(arm)
 
 
 def _check(arm: ArmResult) -> None:

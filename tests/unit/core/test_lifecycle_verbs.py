@@ -303,6 +303,15 @@ def test_an_abort_ends_the_run_blocks_and_is_sticky_until_a_retry() -> None:
     assert world.value == "Active"
 
 
+def test_an_abort_does_not_come_before_a_failure_that_was_not_read_yet() -> None:
+    world = evaluating()
+    world.end_run("Failed", message=FAILED)
+    world.ask("abort")
+    world.settle()
+    assert world.answer("abort").result == "Refused"
+    assert world.why(ConditionType.PROMOTED) == ("False", "GateFailed")
+
+
 def test_an_abort_is_over_with_a_new_revision() -> None:
     world = evaluating()
     world.ask("abort")

@@ -183,9 +183,8 @@ def _approve(draft: Draft, asked: _Asked) -> _Answer:
     here = (asked.epoch, context_of(draft.snapshot.siblings))
     if waiting is None or (waiting.epoch, waiting.context) != here or not proof.enough(draft):
         return _Answer(False, "not all evidence is there yet: approve when the phase is AwaitingApproval")
-    run = draft.snapshot.runs.get(draft.current_run.name) if draft.current_run else None
-    if run and run.status.phase is RunPhase.FAILED:
-        return _Answer(False, f"run {run.metadata.name} failed: {run.status.message}")
+    if failed := _just_failed(draft):
+        return failed
     if waiting.approved_at:
         return _Answer(False, f"approved already, by {waiting.by or 'somebody unknown'}")
     draft.approval = waiting.evolve(approved_at=draft.now, by=asked.by)
@@ -202,11 +201,21 @@ def _abort(draft: Draft, asked: _Asked) -> _Answer:
     standing = block.standing(draft) if draft.epoch == asked.epoch else None
     if standing:
         return _Answer(False, f"blocked already: {standing.reason}: {standing.message}")
+    if failed := _just_failed(draft):
+        return failed
     text = f"stopped by {asked.by or 'somebody unknown'}" + (f": {asked.why}" if asked.why else "")
     block.put(draft, Reason.ABORTED, text, epoch=asked.epoch, by=asked.by, run=run)
     draft.current_run = None
     draft.retry = None
     return _Answer(True, (f"run {run} is ended; " if run else "") + "blocked until a retry", run)
+
+
+def _just_failed(draft: Draft) -> _Answer | None:
+    """A failure that was not read yet: no verb may come before it, or it would be lost."""
+    run = draft.snapshot.runs.get(draft.current_run.name) if draft.current_run else None
+    if run is None or run.status.phase is not RunPhase.FAILED:
+        return None
+    return _Answer(False, f"run {run.metadata.name} has failed: {run.status.message}")
 
 
 def _demote(draft: Draft, asked: _Asked) -> _Answer:

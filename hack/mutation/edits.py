@@ -67,7 +67,10 @@ def edits(node: ast.AST, here: Edit, outside: bool) -> Iterator[Edit]:
                 yield _put(here, ast.Pass())
         case ast.BoolOp(op=op, values=values):
             yield Edit(node, "op", None, ast.Or() if isinstance(op, ast.And) else ast.And())
-            yield from (_without(node, "values", at) for at in range(len(values)))
+            if len(values) == 2:
+                yield from (_put(here, one) for one in reversed(values))
+            else:
+                yield from (_without(node, "values", at) for at in range(len(values)))
         case ast.UnaryOp(operand=operand):
             yield _put(here, operand)
         case ast.IfExp(test=test) | ast.If(test=test) | ast.While(test=test) if not _has_a_negation(test):

@@ -32,13 +32,14 @@ from rca_eval.contract import (
 from rca_eval.graph import EMBEDDED, open_store
 from rca_eval.job.commands import TERMINATION_LIMIT
 from rca_eval.job.control import run_known_bad
-from rca_eval.job.files import read_predictions
+from rca_eval.job.files import read_bytes, read_predictions
 from rca_eval.job.prepare import prepare
 from rca_eval.job.scoring import score
 from rca_eval.job.series_files import with_files
 
 REFERENCE_ENGINE = (sys.executable, "-m", "rca_eval.job", "engine")
 TAIL = 400
+PATIENCE_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -181,23 +182,29 @@ def _raise_named(termination: Path) -> None:
     """An engine that follows the Job's conventions has said itself what went wrong; its word is better than a
     status.
     """
-    try:
-        error = json.loads(termination.read_bytes()[:TERMINATION_LIMIT])["error"]
-        raise ContractError(Reason(error["reason"]), str(error["message"]))
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+    try:  # a pipe in its place would be waited for, a device be read for ever
+        data = read_bytes(termination, what="the termination message", limit=TERMINATION_LIMIT)
+        error = json.loads(data)["error"]
+        reason, message = Reason(error["reason"]), str(error["message"])
+    except (ContractError, ValueError, TypeError, LookupError, RecursionError):
         return
+    raise ContractError(reason, message)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop an engine that still runs: politely, so that it can drop its graphs, then for good."""
-    if process.poll() is not None:
-        return
-    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+    """Stop an engine that still runs: politely, so that it can drop its graphs, then for good.
+
+    Whatever it started ends with it: a process that it left behind could still write while others are graded.
+    """
+    if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)  # its own session: whatever it started ends with it
+            os.killpg(process.pid, signal.SIGTERM)  # its own session
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=patience)
-            return
+            process.wait(timeout=PATIENCE_SECONDS)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=PATIENCE_SECONDS)
 
 
 def _tail(log: int) -> str:

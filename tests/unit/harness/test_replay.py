@@ -158,6 +158,8 @@ def test_an_engine_that_reads_only_the_order_of_its_input_cannot_pass_either(tmp
         ("sh -c 'head -c 9000000 /dev/zero > $RCA_EVAL_OUTPUT/predictions.json'", "PredictionsTooLarge"),
         ("sh -c 'ln -s /etc/hostname $RCA_EVAL_OUTPUT/predictions.json'", "PredictionsInvalid"),
         ("sleep 60", "EngineFailed"),
+        ("sh -c 'mkfifo $RCA_EVAL_TERMINATION_LOG; exit 3'", "EngineFailed"),
+        ("sh -c 'ln -s /dev/zero $RCA_EVAL_TERMINATION_LOG; exit 3'", "EngineFailed"),
         ("'", "Usage"),
     ],
 )
@@ -167,6 +169,16 @@ def test_an_engine_that_fails_is_one_sentence_and_status_2(engine, reason, capsy
     assert out == ""
     assert err.startswith(f"{reason}: ")
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_what_an_engine_leaves_running_ends_with_it(status, tmp_path, capsys):
+    """It could write on, into what the next repeat is graded by."""
+    engine = f"sh -c 'sleep 600 & echo $! >> {tmp_path}/left; exit {status}'"
+    assert run(["replay", "--engine", engine]) == 2
+    capsys.readouterr()
+    (pid,) = map(int, (tmp_path / "left").read_text().split())
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def test_an_engine_gets_no_setting_that_could_name_the_labels(tmp_path, monkeypatch, capsys):

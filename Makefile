@@ -2,7 +2,7 @@
 # hack/find-python finds one. PYTEST_ARGS='-k gate -x' goes to pytest.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help bench demo demo-down test test-fast check format lock cluster-up cluster-down venv
+.PHONY: help bench mutation demo demo-down test test-fast check format lock cluster-up cluster-down venv
 
 PY := .venv/bin/python
 export PYTHON
@@ -34,6 +34,9 @@ format: venv ## format the source and sort the imports
 
 bench: venv ## how fast the harness is, against its bounds (BENCH_ARGS='baro --data FOLDER'; see docs/performance.md)
 	@$(PY) -m benchmarks $(BENCH_ARGS)
+
+mutation: venv ## put small faults into the gate; at least 95 % must be noticed by its tests (MUTATION_ARGS='--module statistics')
+	@$(PY) -m hack.mutation $(MUTATION_ARGS)
 
 lock: ## write locks/*.txt anew from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
 	@python=$$(hack/find-python) && "$$python" -m hack.lock $(LOCK_ARGS)

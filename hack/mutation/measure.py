@@ -23,6 +23,7 @@ from hack.mutation.suite import Loop, Recorded, collect, first_failure, record
 Fate = Literal["killed", "timeout", "survived", "unreached", "stillborn"]
 WHOLE_SUITE_CPU = 600
 FEWEST_CPU = 4
+QUICK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,10 @@ class Measurement:
                 code = compiled(source.tree, source.path)
                 for name in {one.function for one in source.mutants if one.function}:
                     transplant(self._target.dotted(source.name), name, code)
-            return 1 if first_failure(items) else 0
+            return 1 if first_failure(quick) else 0
 
+        slow = {one.test for one in self._recorded if one.seconds > QUICK_SECONDS}
+        quick = [one for one in items if one.nodeid not in slow]
         if forked(same, cpu_seconds=WHOLE_SUITE_CPU) != 0:
             raise BrokenError("a mutant that changes nothing was noticed; the figures would mean nothing")
         for source in self._sources.values():
@@ -172,7 +175,7 @@ class Measurement:
         def work() -> int:
             mutant.edit.apply()
             try:
-                code = compiled(source.tree, source.path)
+                code = compiled(ast.Module([source.tree.body[mutant.top]], []), source.path)
             except (SyntaxError, ValueError):
                 return STILLBORN
             transplant(self._target.dotted(mutant.module), str(mutant.function), code)

@@ -24,6 +24,8 @@ class Mutant:
     change: str
     lines: range
     edit: Edit
+    top: int
+    """Which statement of the module it is in."""
 
     @property
     def name(self) -> str:
@@ -73,7 +75,9 @@ def read(path: Path) -> Source:
             used[name] += 1
             if used[name] > 1:
                 change += f" ({used[name]})"
-            mutants.append(Mutant(path.stem, place.function, change, _lines(place.statement), edit))
+            mutants.append(
+                Mutant(path.stem, place.function, change, _lines(place.statement), edit, place.top)
+            )
     return Source(path.stem, path, tree, tuple(mutants))
 
 

@@ -1,6 +1,7 @@
 """Each mutant lives and dies in a process of its own, forked from one that has imported everything already."""
 
 import contextlib
+import gc
 import os
 import resource
 import signal
@@ -23,6 +24,7 @@ def forked(work: Callable[[], int], *, cpu_seconds: int, silent: bool = True) ->
     The limit is on the processor's time, which does not depend on what else the machine does. One that waits
     instead of working raises `BrokenError`: nothing that is tested here waits.
     """
+    gc.freeze()  # what the collector never looks at again stays shared between parent and child
     child = os.fork()
     if child == 0:
         code = 70

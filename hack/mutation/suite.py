@@ -13,7 +13,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis import Phase, settings
 
 TOOL = 4  # of sys.monitoring; 0 to 2 and 5 have names
-EXAMPLES = 25
+EXAMPLES = 8
 SETTINGS = "_hypothesis_internal_use_settings"
 
 

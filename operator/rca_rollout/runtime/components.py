@@ -16,8 +16,10 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun
 from rca_rollout.core.epoch import Sibling
 from rca_rollout.core.lifecycle import finalizer, verbs
+from rca_rollout.core.lifecycle.conditions import Readings
 from rca_rollout.core.lifecycle.decide import decide
 from rca_rollout.core.lifecycle.invalid import invalid_status
+from rca_rollout.core.lifecycle.live import questions
 from rca_rollout.core.lifecycle.refusal import Refusal, show_refusal
 from rca_rollout.core.lifecycle.snapshot import (
     CreateRun,
@@ -37,6 +39,7 @@ from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
 from rca_rollout.runtime.cache import Body
 from rca_rollout.runtime.events import emit
 from rca_rollout.runtime.queue import Key
+from rca_rollout.runtime.readings import Gatherer
 from rca_rollout.runtime.world import World
 
 log = logging.getLogger("rca_rollout.components")
@@ -50,8 +53,9 @@ class ComponentReconciler:
     what the API server refused last (to keep it in sight until it is done or not wanted any more), and which intent it
     has carried out (not to do it again where somebody takes it back at once)."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, gatherer: Gatherer | None = None) -> None:
         self._world = world
+        self._gatherer = gatherer
         self._seen: dict[Key, str] = {}
         self._refused: dict[str, Refusal] = {}
         self._written: dict[Key, datetime] = {}
@@ -64,6 +68,8 @@ class ComponentReconciler:
         except NotFoundError:
             self._refused.pop(self._seen.pop(key, ""), None)
             self._written.pop(key, None)
+            if self._gatherer:
+                self._gatherer.forget(key)
             world.counters.forget(key.namespace, key.name)
             return None
         world.counters.meet(key.namespace, key.name)
@@ -121,7 +127,14 @@ class ComponentReconciler:
             claimed_by=self._older_claim(component),
             max_retry_delay=world.settings.max_retry_delay,
             written=intent is not None and self._written.get(key) == intent.issued_at,
+            readings=self._readings(key, component),
         )
+
+    def _readings(self, key: Key, component: RcaComponent) -> Readings | None:
+        """What Prometheus answered last. What is due is asked meanwhile; nothing here waits for it."""
+        if self._gatherer is None:
+            return None
+        return self._gatherer.look(key, component.metadata.uid, questions(component))
 
     async def _observe_last(self, key: Key, component: RcaComponent) -> Snapshot:
         """Only what putting the key back depends on. What may not be read (rights go first when a namespace goes) is a

@@ -21,6 +21,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from rca_rollout import __version__
 from rca_rollout.core.lease import Pace
+from rca_rollout.integrations.prometheus import Prometheus
 from rca_rollout.kube.client import Kube, configuration
 from rca_rollout.metrics.collector import ComponentCollector
 from rca_rollout.metrics.counters import Counters
@@ -34,6 +35,7 @@ from rca_rollout.runtime.lease_place import LeasePlace, identity, steady
 from rca_rollout.runtime.login import connection_info
 from rca_rollout.runtime.preflight import MissingKindsError, check_kinds
 from rca_rollout.runtime.queue import WorkQueue
+from rca_rollout.runtime.readings import Gatherer
 from rca_rollout.runtime.resync import resync_forever
 from rca_rollout.runtime.runs import RunReconciler
 from rca_rollout.runtime.settings import Settings, SettingsError, from_environment
@@ -104,10 +106,12 @@ async def serve(
     kube = Kube(await configuration(settings.context), elector.guard)
     cache, queue = Cache(), WorkQueue(loop.time, started=False)
     world = World(kube=kube, cache=cache, settings=settings, counters=counters, clock=clock)
+    prometheus = Prometheus(settings.prometheus) if settings.prometheus else None
+    gatherer = Gatherer(prometheus, queue, clock) if prometheus else None
     workers = Workers(
         queue,
         {
-            "RcaComponent": ComponentReconciler(world).reconcile,
+            "RcaComponent": ComponentReconciler(world, gatherer).reconcile,
             "EvalRun": RunReconciler(world).reconcile,
             "EvalSuite": SuiteReconciler(world).reconcile,
         },
@@ -145,6 +149,9 @@ async def serve(
             raise
         raise told from None
     finally:
+        if gatherer and prometheus:
+            await gatherer.close()
+            await prometheus.close()
         await kube.close()
         await lease.close()
         if metrics:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from rca_rollout.api.base import ApiError
 from rca_rollout.api.values import Duration
+from rca_rollout.integrations.prometheus import Address
 
 _LONGEST_IMAGE = 512
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -36,6 +39,8 @@ class Settings:
     lease_namespace: str = ""
     pod_name: str = ""
     pod_uid: str = ""
+    # None: no Prometheus is asked, so live conditions have no data.
+    prometheus: Address | None = None
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -86,7 +91,31 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         lease_namespace=text("LEASE_NAMESPACE", ""),
         pod_name=text("POD_NAME", ""),
         pod_uid=text("POD_UID", ""),
+        prometheus=_prometheus(text),
     )
+
+
+def _prometheus(text: Callable[[str, str], str]) -> Address | None:
+    url, token, authority = (text(f"PROMETHEUS_{name}", "") for name in ("URL", "TOKEN_FILE", "CA_FILE"))
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        good = False
+    if not good or parts.query or parts.fragment:
+        raise SettingsError(
+            f"RCA_ROLLOUT_PROMETHEUS_URL is {url!r}: use an address such as http://prometheus.monitoring:9090"
+        )
+    if parts.username or parts.password:
+        raise SettingsError(
+            "RCA_ROLLOUT_PROMETHEUS_URL holds a user or a password: put a token into a file, and name that in "
+            "RCA_ROLLOUT_PROMETHEUS_TOKEN_FILE"
+        )
+    if authority and not Path(authority).is_file():
+        raise SettingsError(f"RCA_ROLLOUT_PROMETHEUS_CA_FILE is {authority!r}: there is no such file")
+    return Address(url, token or None, authority or None)
 
 
 def _port(name: str, value: str) -> int:

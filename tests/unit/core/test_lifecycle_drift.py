@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -154,6 +155,37 @@ def test_a_known_regression_is_not_forced_active_in_a_patch_war_either() -> None
         world.settle()
         world.pass_time(seconds=20)
     assert len(world.writes) - ours == 2
+
+
+@pytest.mark.parametrize("wish", ["mode", "verb"])
+def test_what_a_person_asked_for_is_tried_again_with_pauses(wish: str) -> None:
+    world = World().promoted()
+    if wish == "mode":
+        world.edit(mode="Shadow")
+    else:
+        world.ask("demote")
+    for _ in range(60):
+        world.settle()
+        if world.value == "Shadow":
+            foreign(world, "Active", "argocd-controller")
+        world.pass_time(seconds=5)
+    shadow = [write.at for write in world.writes if write.value == "Shadow"]
+    if wish == "mode":
+        assert len(shadow) >= 8
+    assert all(b - a >= timedelta(seconds=30) for a, b in itertools.pairwise(shadow[2:]))
+
+
+def test_a_key_that_an_older_component_left_active_is_adopted_by_the_next() -> None:
+    world = World(driftPolicy="Revert")
+    world.claimed_by = "older"
+    world.settle()
+    world.pass_time(hours=1)
+    foreign(world, "Active", "rca-rollout")
+    world.settle()
+    world.claimed_by = None
+    world.settle()
+    assert world.why(ConditionType.PROMOTED) == ("True", "Adopted")
+    assert world.writes == []
 
 
 def test_active_at_first_sight_is_adopted_whatever_the_policy() -> None:

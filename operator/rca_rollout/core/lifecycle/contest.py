@@ -12,6 +12,8 @@ from rca_rollout.core.target import TargetView
 
 WINDOW = timedelta(minutes=10)
 MOST = 2
+PAUSE = timedelta(seconds=30)
+WISHES = frozenset({Reason.SHADOW_REQUESTED, Reason.DEMOTE_REQUESTED, Reason.ABORTED, Reason.DELETED})
 UNKNOWN = "somebody unknown"
 OURSELVES = "rca-rollout"
 """Our own field manager stays on a key that something on the way to the server changes back."""
@@ -37,14 +39,20 @@ def put_back(draft: Draft, target: TargetView | None = None) -> None:
     draft.drift = Drift(put_back=done)
 
 
-def conflict(draft: Draft, target: TargetView) -> Problem | None:
-    """Why the key is not put back: it was, twice within ten minutes, against the same manager. Ends with that window."""
+def conflict(draft: Draft, target: TargetView, cause: str) -> Problem | None:
+    """Why the key is not put back: it was, twice within ten minutes, against the same manager. Ends with that window.
+
+    What a person asked for is not given up for so long: it is tried again after `PAUSE`.
+    """
     drift = draft.drift or Drift()
     manager = drift.manager or _manager(target)
     recent = [p.at for p in drift.put_back if p.manager == manager and draft.now - WINDOW < p.at <= draft.now]
     if len(recent) < MOST:
         return None
-    draft.wake_at(recent[-MOST] + WINDOW)
+    again = recent[-1] + PAUSE if cause in WISHES else recent[-MOST] + WINDOW
+    if again <= draft.now:
+        return None
+    draft.wake_at(again)
     return Problem(
         Reason.CONFIG_CONFLICT,
         f"{manager} keeps setting {draft.key} of ConfigMap {draft.config_map} to Active; it was put back {len(recent)} "

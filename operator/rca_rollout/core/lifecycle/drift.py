@@ -39,7 +39,7 @@ def _external(draft: Draft, promoted: Promotion, target: TargetView) -> None:
 
 
 def _without_evidence(draft: Draft, target: TargetView) -> bool:
-    first = draft.old.mode in (None, EffectiveMode.UNKNOWN) and not draft.runs_started
+    first = draft.old.epoch is None  # it has never been in charge of the key
     contest.notice(draft, target)
     if first or draft.spec.drift_policy is DriftPolicy.REPORT:
         _accept(draft, target, first=first)

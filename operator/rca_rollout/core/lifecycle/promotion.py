@@ -40,8 +40,10 @@ def promote(draft: Draft, target: TargetView) -> None:
 
 def demote(draft: Draft, target: TargetView, cause: str, message: str) -> None:
     """Back to Shadow, at once. The key is set to its shadow value, never removed."""
+    if draft.promotion is None:
+        contest.notice(draft, target)
     conflict = write_conflict(target, draft.config_map, draft.key, towards_active=False)
-    if conflict := conflict or contest.conflict(draft, target):
+    if conflict := conflict or contest.conflict(draft, target, cause):
         say_conflict(draft, conflict)
         return
     _intend(draft, target, draft.spec.target.values.shadow, cause, message)

@@ -415,3 +415,57 @@ def test_only_a_stored_scorecard_passes() -> None:
         road.reading = reading(evidence.scorecard(road.suite.dataset_sha256), stored=False)
         road.step()
         assert road.status.phase is RunPhase.RUNNING
+
+
+# -- runs that nobody waits for
+
+OWNED = [
+    {
+        "apiVersion": "rca.bluerobin.io/v1alpha1",
+        "kind": "RcaComponent",
+        "name": "live",
+        "uid": "11111111-2222-3333-4444-555555555555",
+        "controller": True,
+    }
+]
+
+
+def owned_run(**status: Any) -> Road:
+    """Running, and owned by a component with this status."""
+    road = Road()
+    road.body["metadata"]["ownerReferences"] = OWNED
+    current = {"name": "live-abcdef-1", "trigger": "Gate", "startedAt": "2026-11-30T10:00:00Z"}
+    road.component = component(currentRun=current)
+    road.running()
+    assert road.status.phase == "Running"
+    road.component = component(**status)
+    return road
+
+
+def test_a_run_that_a_person_stopped_is_aborted_never_a_pass_and_its_job_goes() -> None:
+    said = {"token": "e/1", "at": "2026-11-30T10:00:00Z", "result": "Accepted", "message": "ok"}
+    abort = {**said, "by": "alice", "reason": "wrong image", "run": "live-abcdef-1"}
+    road = owned_run(verbs={"abort": abort}).settle()
+    assert (road.status.phase, road.status.reason) == ("Aborted", "Aborted")
+    assert road.status.message == "stopped by alice: wrong image"
+    assert road.done[-1] == "DeleteJob"
+    assert road.jobs == {}
+
+
+def test_a_run_that_its_component_does_not_name_any_more_is_superseded() -> None:
+    road = owned_run().settle()
+    assert (road.status.phase, road.status.reason) == ("Superseded", "Superseded")
+    assert road.jobs == {}
+
+
+def test_a_run_that_a_person_made_is_ended_by_no_component() -> None:
+    road = Road(trigger="Manual", epoch=None, context=None, dryRun=True)
+    road.component = component()
+    road.running()
+    assert road.status.phase == "Running"
+
+
+def test_a_dry_run_gets_its_verdict_and_scorecard_as_any_other() -> None:
+    road = Road(trigger="Manual", epoch=None, context=None, dryRun=True).succeeded(stored=True).settle()
+    assert (road.status.phase, road.status.reason) == ("Passed", "GatePassed")
+    assert road.status.scorecard

@@ -1,5 +1,6 @@
 """Where output goes: results to stdout, everything else to stderr."""
 
+import contextlib
 import os
 import stat
 import sys
@@ -22,8 +23,9 @@ class Format(StrEnum):
 
 
 def say(text: str) -> None:
-    """One line to stderr."""
-    sys.stderr.write(f"{text}\n")
+    """One line to stderr. If that cannot be written, the exit status still says it."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{text}\n")
 
 
 def show(renderable: RenderableType) -> None:

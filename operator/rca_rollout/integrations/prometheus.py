@@ -21,6 +21,9 @@ TIMEOUT = 10.0  # seconds, for everything: name, connection, evaluation, body
 LARGEST_ANSWER = 1 << 20
 MOST_SERIES = 200
 _LONGEST_MESSAGE = 300
+_LONGEST_NUMBER = (
+    400  # a float without an exponent has up to 328 characters; half of one would be another number
+)
 
 
 class Fault(StrEnum):
@@ -182,7 +185,9 @@ def _value(pair: Any) -> str:
         raise QueryError(
             Fault.QUERY, "the query gives a histogram: reduce it to a number, with histogram_quantile() say"
         )
-    return pair[1][:64]
+    if len(pair[1]) > _LONGEST_NUMBER:
+        raise QueryError(Fault.SERVER, "Prometheus answered with a value that is no number of its kind")
+    return pair[1]
 
 
 def _document(body: bytes) -> dict[str, Any] | None:

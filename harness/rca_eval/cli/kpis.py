@@ -35,7 +35,9 @@ def command(
         ) from None
     first = parse_time(since, source="--since") if since else None
     last = parse_time(until, source="--until") if until else None
-    with open_lifecycles(database) as store:
+    with open_lifecycles(
+        database, create=False
+    ) as store:  # a report of a database that is not there would be empty
         report = store.kpis(since=first, until=last, fault_class=fault_class or None)
     if format is Format.JSON:
         show_json(report.plain())

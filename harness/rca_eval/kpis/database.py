@@ -2,9 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from rca_eval.contract import ContractError, Reason
@@ -28,6 +29,7 @@ STEPS: tuple[Step, ...] = (
 """What makes version n of version n - 1, oldest first. Never changed once released: only continued."""
 
 VERSION_TABLE = "rca_lifecycle_schema"
+NO_RECORD = "holds no record of incidents; name the database that the agent writes"
 BUSY_SECONDS = 10
 CONNECT_SECONDS = 5
 STATEMENT_MILLISECONDS = 10_000
@@ -36,19 +38,34 @@ POSTGRESQL = "postgresql+psycopg"
 
 
 @contextlib.contextmanager
-def open_database(address: str, steps: Sequence[Step] = STEPS) -> Iterator[Engine]:
-    """An engine on a database whose schema is of this version. Raises `ContractError(DatabaseUnavailable)`."""
+def open_database(address: str, steps: Sequence[Step] = STEPS, *, create: bool = True) -> Iterator[Engine]:
+    """An engine on a database whose schema is of this version; without `create`, one that has a record already.
+
+    Raises `ContractError(DatabaseUnavailable)`.
+    """
     url = database_url(address)
+    if not create and url.get_backend_name() == "sqlite":
+        _require_file(Path(str(url.database)))
     engine = _engine(url)
     event.listen(engine, "connect", _sqlite if url.get_backend_name() == "sqlite" else _postgresql)
     if url.get_backend_name() == "sqlite":
         event.listen(engine, "begin", _begin)
     try:
         with clear_errors(engine):
+            if not create and not inspect(engine).has_table(VERSION_TABLE):
+                raise _unavailable(f"{safe(engine)} {NO_RECORD}")
             migrate(engine, steps)
         yield engine
     finally:
         engine.dispose()
+
+
+def _require_file(path: Path) -> None:
+    """Connecting makes a file that is not there, and a database of an empty one."""
+    if not path.exists():
+        raise _unavailable(f"{path} does not exist; name the database that the agent writes")
+    if path.is_file() and not path.stat().st_size:
+        raise _unavailable(f"{path} is empty and {NO_RECORD}")
 
 
 def database_url(address: str) -> URL:

@@ -172,9 +172,11 @@ def _contradictions(
 
 
 @contextlib.contextmanager
-def open_lifecycles(address: str) -> Iterator[LifecycleStore]:
-    """The store at an address such as `sqlite:///rca.db`; made if it is not there, and brought up to date."""
-    with open_database(address) as engine:
+def open_lifecycles(address: str, *, create: bool = True) -> Iterator[LifecycleStore]:
+    """The store at an address such as `sqlite:///rca.db`, brought up to date; made if it is not there, or, without
+    `create`, refused.
+    """
+    with open_database(address, create=create) as engine:
         yield LifecycleStore(engine)
 
 

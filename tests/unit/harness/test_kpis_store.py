@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from rca_testing import databases
 
+from rca_eval.cli.main import run
 from rca_eval.contract import ContractError, Reason
 from rca_eval.kpis import LifecycleStore, Moment, Noted, open_lifecycles
 from rca_eval.kpis.database import STEPS, open_database
@@ -236,6 +237,30 @@ def test_a_database_that_cannot_be_used_is_one_sentence_without_its_password(add
     assert caught.value.reason is Reason.DATABASE_UNAVAILABLE
     assert text in caught.value.message
     assert "geheim" not in caught.value.message
+
+
+def test_a_report_makes_no_database_of_a_mistyped_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent, empty = tmp_path / "absent.db", tmp_path / "empty.db"
+    empty.write_bytes(b"")
+    for path, text in ((absent, "does not exist"), (empty, "holds no record of incidents")):
+        assert run(["kpis", "--database", f"sqlite:///{path}"]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert text in err
+    assert not absent.exists()
+    assert empty.read_bytes() == b""
+
+
+def test_a_report_is_given_of_a_record_that_is_there(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["kpis", "--database", address]) == 2
+    with open_lifecycles(address):
+        pass
+    assert run(["kpis", "--database", address]) == 0
+    assert "0 incidents" in capsys.readouterr().out
 
 
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def screen(run, name, **more) -> str:
 def test_a_lost_incident_is_told_with_its_cause_its_winner_and_what_would_bring_it_back():
     said = " ".join(screen("two lost", "GT-03").split())
     assert "rag-chat stands before archives-api, the true cause" in said
-    assert "rank 1 -> 2; margin +0.1150 -> -0.0460; table onset -> baroNoChange" in said
+    assert "rank 1 -> 2; margin +0.0460 -> -0.0460; table onset -> baroNoChange" in said
     assert "archives-api over rag-chat: topo -0.0206, tele -0.0147, baro -0.0107; in all -0.0460" in said
     assert "found again the chg term is gone (was up to .15)" in said
     assert "no multiple of one term alone puts the cause first" in said
@@ -42,8 +42,10 @@ def test_a_lost_incident_is_told_with_its_cause_its_winner_and_what_would_bring_
 def test_what_the_engine_saw_comes_from_the_dataset_and_is_said_to_be_missing_without_it():
     seen = story("passed", "GT-07").seen
     assert any("alert Http5xxRatioHigh on ingress" in line for line in seen)
-    assert "Change of bluerobin-web at -1800 s (bluerobin-web@1700516600), in the window" in seen
-    assert "Deploy of authelia at -1801 s (authelia@1700516599), outside the window" in seen
+    assert "Change of bluerobin-web at -1800 s, in the window" in seen
+    assert "Deploy of api at -1500 s (api@1700516900), in the window" in seen
+    other = story("passed", "GT-03").seen
+    assert "Deploy of rag-chat at -1801 s (rag-chat@1700170999), outside the window" in other
     assert "ingress -> bluerobin-web: 1 call" in seen
     assert story("passed", "GT-07", with_truth=False).seen is None
     assert "not known without the dataset" in screen("passed", "GT-07", with_truth=False)
@@ -66,7 +68,8 @@ def test_the_bounds_of_the_hardest_incident_come_out():
     active = {one.term: one for one in story("passed", "GT-04").ranges}
     assert exact(shadow["topo"].high) == Fraction("1.12")
     assert shadow["tele"].low == nine(1 - Fraction(3, 28))
-    assert round(exact(active["topo"].high), 2) == Fraction("2.29")
+    # In Active it leads by .001219/17, against a pull of .35/17.
+    assert round(exact(active["topo"].high), 6) == 1 + round(Fraction(50, 41 * 350), 6)
     assert all(one.holds_now for one in (*shadow.values(), *active.values()))
 
 

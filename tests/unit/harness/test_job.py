@@ -352,7 +352,7 @@ def test_the_three_commands_give_a_framed_scorecard_whose_digest_is_in_the_termi
     counts = {
         (row.variant, row.component): (row.agree, row.disagree) for row in card.measured.shadow_decisions
     }
-    assert counts["AllShadow", KEY] == (18, 0)
+    assert counts["AllShadow", KEY] == (16, 2)  # it ranks GT-05 and GT-07 otherwise, behind their causes
     assert len(counts) == 7
 
 

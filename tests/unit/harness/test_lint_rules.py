@@ -296,7 +296,7 @@ SET_RULES = [
     (every(lambda one, position: one["alert"].update(firedAt=ONSET + 60 + 600 * position)), None, "W-OVERLAP", "its window begins before GT-01", "windowSeconds"),
     (every(one_clock_is_wrong), None, "E-SKEW", "the samples of rival are 200000000 s (2314 days) later than those of the other services, in 9 of 9", "the column that is right"),
     (first("onset", value=ONSET - 60), None, "W-ONSET", "its onset is 60 s before its alert's; they are equal in 8 others", "which of the two"),
-    (every(lambda one, _: [row.pop(name) for row in one["telemetry"]["services"].values() for name in ("criticality", "errorRate")]), None, "W-NO-RATES", "no service of any incident has a criticality", "add them"),
+    (every(lambda one, _: [row.pop(name, None) for row in one["telemetry"]["services"].values() for name in ("criticality", "errorRate")]), None, "W-NO-RATES", "no service of any incident has a criticality", "add them"),
     (every(one_flat_metric), None, "W-CONSTANT", "success never changes in any of its 18 series of the set", "was not measured"),
     (skewed(8, "samples"), None, "E-SKEW", "the samples of 9 of 9 incidents are about 8 h later", "local time"),
     (skewed(-7, "changes"), None, "E-SKEW", "the changes of 9 of 9 incidents are about 7 h earlier", "local time"),
@@ -389,7 +389,7 @@ def test_a_change_at_the_edges_of_the_window_counts_as_in_it():
 
 
 def test_samples_that_miss_the_window_are_told_as_that_and_not_as_few():
-    codes = [one.code for one in linted(series(points(8 * HOUR)))[0] if one.incident]
+    codes = [one.code for one in linted(series(points(8 * HOUR)))[0] if one.incident == "GT-01-login-break"]
     assert codes == ["E-EMPTY-WINDOW"]
 
 

@@ -188,7 +188,8 @@ def by_name(profile, name):
 def test_the_past_of_an_incident_is_what_came_before_it_under_names_that_say_nothing(profile):
     truth, digest = TRUTH[profile], sha256(DATA[profile])
     pasts = [past_of(one, truth, digest) for one in truth.incidents]
-    assert [len(rows) for rows in pasts] == list(range(9))
+    # In graded GT-03 is of the family of GT-01, and does not know it.
+    assert [len(rows) for rows in pasts] == [0, 1, 2 - (profile == "graded"), 3, 4, 5, 6, 7, 8]
     assert len({row.key for rows in pasts for row in rows}) == 8
     text = json.dumps([row.plain() for row in pasts[-1]])
     assert not [
@@ -365,11 +366,17 @@ def test_the_job_remembers_only_for_the_exact_word(tmp_path, value, status, caps
 
 
 def test_failing_services_are_those_of_one_half_and_more():
-    view = cases(TRUTH["graded"], sha256(DATA["graded"]))[-1].view
+    view = next(
+        case.view
+        for case in cases(TRUTH["graded"], sha256(DATA["graded"]))
+        if case.arm == "LivePath" and len(case.view.telemetry.services) > 5
+    )
     rows = {
         key: row.model_copy(update={"error_rate": rate})
         for (key, row), rate in zip(
-            view.telemetry.services.items(), map(Decimal, ("0.5", "0.499999", "1", "0", "0.7")), strict=True
+            list(view.telemetry.services.items())[:5],
+            map(Decimal, ("0.5", "0.499999", "1", "0", "0.7")),
+            strict=True,
         )
     }
     changed = view.model_copy(update={"telemetry": view.telemetry.model_copy(update={"services": rows})})

@@ -200,9 +200,10 @@ def test_the_set_of_changes_is_the_most_probable_of_all_sets(levels):
     assert score(tuple(change.at for change in changepoint._changes(segments))) == pytest.approx(score(best))
 
 
-@pytest.mark.parametrize("profile", ["graded", "seed"])
-def test_the_bundled_incidents_change_within_a_sample_of_their_onset(profile):
+# In seed all metrics step up at once; in graded they move up to minutes apart, some before the onset, with gaps.
+@pytest.mark.parametrize(("profile", "earliest", "latest"), [("graded", -120, 120), ("seed", 0, 60)])
+def test_the_bundled_incidents_change_within_samples_of_their_onset(profile, earliest, latest):
     data = ground_truth_bytes(profile)
     for case in cases(parse_ground_truth(data), sha256(data)):
         if case.arm == "LivePath" and any(row.series for row in case.view.telemetry.services.values()):
-            assert detected_onset(case.view) - case.view.alert.onset in (0, 60)
+            assert earliest <= detected_onset(case.view) - case.view.alert.onset <= latest

@@ -344,8 +344,8 @@ def test_the_page_is_one_file_that_its_own_policy_lets_show(run):
 def test_the_page_shows_times_and_terms_of_what_was_lost():
     page = unescaped(ReportFormat.HTML, text("two lost", ReportFormat.HTML))
     assert "rag-chat stands before archives-api , the true cause" in page
-    assert "-420 s: Deploy of archives-api (archives-api@1700172380)" in page
-    assert "-1801 s: Deploy of authelia (authelia@1700170999), outside the window" in page
+    assert "0 s: Deploy of archives-api (archives-api@1700172800)" in page
+    assert "-1801 s: Deploy of rag-chat (rag-chat@1700170999), outside the window" in page
     assert "0.3706 was 0.3600" in page
 
 

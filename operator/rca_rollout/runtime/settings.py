@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from rca_rollout.api.base import ApiError
@@ -96,7 +96,9 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _prometheus(text: Callable[[str, str], str]) -> Address | None:
-    url, token, authority = (text(f"PROMETHEUS_{name}", "") for name in ("URL", "TOKEN_FILE", "CA_FILE"))
+    url = text("PROMETHEUS_URL", "")
+    token = text("PROMETHEUS_TOKEN_FILE", "")
+    authority = text("PROMETHEUS_CA_FILE", "")
     if not url:
         return None
     try:
@@ -113,8 +115,13 @@ def _prometheus(text: Callable[[str, str], str]) -> Address | None:
             "RCA_ROLLOUT_PROMETHEUS_URL holds a user or a password: put a token into a file, and name that in "
             "RCA_ROLLOUT_PROMETHEUS_TOKEN_FILE"
         )
-    if authority and not Path(authority).is_file():
-        raise SettingsError(f"RCA_ROLLOUT_PROMETHEUS_CA_FILE is {authority!r}: there is no such file")
+    try:
+        if authority:
+            ssl.create_default_context(cafile=authority)
+    except OSError as error:
+        raise SettingsError(
+            f"RCA_ROLLOUT_PROMETHEUS_CA_FILE is {authority!r}: it has to be a file with certificates in PEM ({error.strerror or error})"
+        ) from None
     return Address(url, token or None, authority or None)
 
 

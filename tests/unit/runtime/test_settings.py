@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import certifi
 import pytest
 
+from rca_rollout.integrations.prometheus import Address
 from rca_rollout.runtime.settings import SettingsError, from_environment
 
 IMAGE = {"RCA_ROLLOUT_HARNESS_IMAGE": "registry.example/harness:1"}
@@ -19,6 +21,7 @@ def test_the_image_alone_is_enough() -> None:
     assert (found.log_level, found.log_format, found.pull_policy) == ("INFO", "json", "IfNotPresent")
     assert found.max_retry_delay == timedelta(minutes=15)
     assert found.context is None
+    assert found.prometheus is None
 
 
 def test_every_setting_is_read() -> None:
@@ -36,6 +39,9 @@ def test_every_setting_is_read() -> None:
             "RCA_ROLLOUT_LEASE_NAMESPACE": "ops",
             "RCA_ROLLOUT_POD_NAME": "rca-rollout-0",
             "RCA_ROLLOUT_POD_UID": "6a1f",
+            "RCA_ROLLOUT_PROMETHEUS_URL": "https://prometheus.monitoring:9090/prefix/",
+            "RCA_ROLLOUT_PROMETHEUS_TOKEN_FILE": "/etc/token",
+            "RCA_ROLLOUT_PROMETHEUS_CA_FILE": certifi.where(),
         }
     )
     assert found.namespaces == ("shop", "web")
@@ -43,6 +49,9 @@ def test_every_setting_is_read() -> None:
     assert (found.pull_policy, found.log_level, found.log_format) == ("Never", "DEBUG", "plain")
     assert found.max_retry_delay == timedelta(seconds=90)
     assert (found.lease_namespace, found.pod_name, found.pod_uid) == ("ops", "rca-rollout-0", "6a1f")
+    assert found.prometheus == Address(
+        "https://prometheus.monitoring:9090/prefix/", "/etc/token", certifi.where()
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,8 +67,25 @@ def test_every_setting_is_read() -> None:
         ("METRICS_PORT", "http"),
         ("METRICS_PORT", "-1"),
         ("HEALTH_PORT", "65536"),
+        ("PROMETHEUS_URL", "prometheus:9090"),
+        ("PROMETHEUS_URL", "ftp://prometheus"),
+        ("PROMETHEUS_URL", "http://"),
+        ("PROMETHEUS_URL", "http://prometheus:port"),
+        ("PROMETHEUS_URL", "http://me:word@prometheus:9090"),
+        ("PROMETHEUS_URL", "http://prometheus:9090/graph?g0.expr=up"),
     ],
 )
 def test_what_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"RCA_ROLLOUT_{name}"):
         from_environment({**IMAGE, f"RCA_ROLLOUT_{name}": value})
+
+
+@pytest.mark.parametrize("path", ["/nowhere/ca.crt", __file__, "/"])
+def test_an_authority_that_is_none_is_named(path: str) -> None:
+    variables = {
+        **IMAGE,
+        "RCA_ROLLOUT_PROMETHEUS_URL": "https://prometheus",
+        "RCA_ROLLOUT_PROMETHEUS_CA_FILE": path,
+    }
+    with pytest.raises(SettingsError, match="has to be a file with certificates in PEM"):
+        from_environment(variables)

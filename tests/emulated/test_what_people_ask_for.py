@@ -166,6 +166,69 @@ async def test_what_others_set_active_is_taken_back_twice_and_then_left_alone(la
     assert lab.mode() == "Active"
 
 
+async def test_an_aborted_guard_run_ends_and_the_component_stays_active_and_guarded(lab: Lab) -> None:
+    lab.everything(guard={"interval": "1h"})
+    lab.start()
+    await lab.phase("Active")
+    lab.on_job = silent
+    ask(lab, "run")
+    current = (await lab.until(lambda: lab.status().get("currentRun")))["name"]
+    await lab.until(lambda: [job for job in lab.list("jobs") if job["metadata"]["name"].startswith(current)])
+    ask(lab, "abort", reason="it hangs")
+    await lab.until(lambda: lab.get("evalruns", current).get("status", {}).get("phase") == "Aborted")
+    await lab.until(
+        lambda: not [job for job in lab.list("jobs") if job["metadata"]["name"].startswith(current)]
+    )
+    lab.on_job = lambda lab, job: lab.kubelet.succeed(job)
+    made = {run["metadata"]["name"] for run in lab.list("evalruns")}
+
+    def another_passed() -> bool:
+        new = [run for run in lab.list("evalruns") if run["metadata"]["name"] not in made]
+        return any((run.get("status") or {}).get("phase") == "Passed" for run in new)
+
+    await lab.until(another_passed, within=600)
+    assert (lab.mode(), lab.status()["phase"]) == ("Active", "Active")
+
+
+async def test_with_a_baseline_that_does_not_fit_any_more_the_guard_goes_on_without_the_floor(
+    lab: Lab,
+) -> None:
+    lab.everything(guard={"interval": "5m"})
+    lab.start()
+    await lab.phase("Active")
+    await lab.quiet(5)
+    runs = len(lab.list("evalruns"))
+    lab.store.edit(
+        "configmaps",
+        NAMESPACE,
+        "incidents",
+        lambda body: body["data"].update({"ground-truth.json": body["data"]["ground-truth.json"] + "\n"}),
+    )
+    await lab.reason("Degraded", "BaselineStale", within=600)
+    await lab.until(lambda: len(lab.list("evalruns")) > runs, within=600)
+    await lab.until(lambda: "currentRun" not in lab.status(), within=600)
+    newest = max(lab.list("evalruns"), key=lambda run: str(run["metadata"]["creationTimestamp"]))
+    assert newest["spec"]["trigger"] == "Guard"
+    assert newest["status"]["phase"] == "Passed", newest["status"]
+    assert "stale" in newest["status"]["message"]
+    assert (lab.mode(), lab.status()["phase"]) == ("Active", "Active")
+    told = [event["reason"] for event in lab.events()]
+    assert told.count("BaselineStale") == 1
+
+
+async def test_guard_runs_without_a_verdict_are_an_alarm_that_ends_with_one(lab: Lab) -> None:
+    lab.everything(guard={"interval": "1h"})
+    lab.start()
+    await lab.phase("Active")
+    lab.on_job = lambda lab, job: lab.kubelet.succeed(job, log=b"nothing")
+    ask(lab, "run")
+    await lab.reason("Degraded", "GuardBlind", within=7200)
+    lab.on_job = lambda lab, job: lab.kubelet.succeed(job)
+    await lab.until(lambda: not lab.condition("Degraded"), within=7200)
+    assert [event["reason"] for event in lab.events()].count("GuardBlind") == 1
+    assert lab.mode() == "Active"
+
+
 async def test_deleted_with_revert_the_key_is_shadow_before_the_object_is_gone(lab: Lab) -> None:
     lab.everything(deletionPolicy="RevertToShadow")
     lab.start()

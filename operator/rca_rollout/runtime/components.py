@@ -208,15 +208,16 @@ class ComponentReconciler:
         world, raw = self._world, dict(body)
         written = await world.write_status(COMPONENTS, raw, new.to_dict())
         uid = raw["metadata"]["uid"]
-        for answer in verbs.told(old if self._seen.get(key) == uid else RcaComponentStatus(), new):
+        unseen = self._seen.get(key) != uid
+        self._seen[key] = uid
+        for answer in verbs.told(RcaComponentStatus() if unseen else old, new):
             if answer.at > world.clock() - _RECENT:
                 await emit(world, raw, answer)
         last = new.last_transition
         if last is None:
             return written
         fresh = last != old.last_transition
-        missed = self._seen.get(key) != uid and world.clock() - last.at < _RECENT
-        self._seen[key] = uid
+        missed = unseen and world.clock() - last.at < _RECENT
         if fresh or missed:
             await emit(world, raw, last)
         if fresh and last.reason in (Reason.PROMOTED, Reason.DEMOTED):

@@ -46,7 +46,8 @@ def conflict(draft: Draft, target: TargetView, cause: str) -> Problem | None:
     """
     drift = draft.drift or Drift()
     manager = drift.manager or _manager(target)
-    recent = [p.at for p in drift.put_back if p.manager == manager and draft.now - WINDOW < p.at <= draft.now]
+    # In the future by less than the window: by a clock that was set back since.
+    recent = [p.at for p in drift.put_back if p.manager == manager and abs(draft.now - p.at) < WINDOW]
     if len(recent) < MOST:
         return None
     again = recent[-1] + PAUSE if cause in WISHES else recent[-MOST] + WINDOW

@@ -42,7 +42,8 @@ def advance(draft: Draft, target: TargetView) -> None:
     last = _last_guarded(draft)
     due = last + draft.spec.guard.interval.delta if last else draft.now
     suspected = harm.suspected(draft) is not None and harm.confirmed(draft) is None
-    if due > draft.now and not (draft.run_requested_at or suspected):
+    # A run that said nothing is repeated when its delay is over, also one that was asked for between two that are due.
+    if due > draft.now and not (draft.run_requested_at or suspected or draft.retry):
         draft.wake_at(due)
         return
     evidence.start(draft, Trigger.GUARD)
@@ -88,8 +89,7 @@ def _blind(draft: Draft) -> str | None:
     if guard.without_verdict >= BLIND_RUNS:
         why = f": {draft.retry.message}" if draft.retry and draft.retry.message else ""
         return f"{guard.without_verdict} guard runs in a row gave no verdict{why}"
-    known = [moment for moment in (guard.since, guard.last_verdict_at) if moment and moment <= draft.now]
-    last = max(known, default=draft.now)
+    last = max(guard.since, guard.last_verdict_at or guard.since)
     too_old = last + _patience(draft)
     if draft.now < too_old:
         draft.wake_at(too_old)

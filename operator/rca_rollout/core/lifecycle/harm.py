@@ -22,6 +22,10 @@ def watched(draft: Draft) -> GuardStatus:
     if draft.guard is None:
         promoted = draft.promotion.at if draft.promotion else draft.now
         draft.guard = GuardStatus(since=min(promoted, draft.now))
+    last = draft.guard.last_verdict_at
+    if max(draft.guard.since, last or draft.guard.since) > draft.now:
+        known = last and min(last, draft.now)
+        draft.guard = draft.guard.evolve(since=min(draft.guard.since, draft.now), last_verdict_at=known)
     return draft.guard
 
 

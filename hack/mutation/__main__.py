@@ -25,6 +25,7 @@ from hack.mutation.processes import BrokenError
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ("test_gate_*.py", "test_statistics*.py", "test_counterfactual*.py", "test_compare*.py")
+TOO_SLOW = ("store", "report_cases")  # a database, and a replay in a process of its own
 EVERY_SECONDS = 20
 
 
@@ -54,7 +55,7 @@ def _run(options: argparse.Namespace) -> int:
     tests = tuple(map(str, options.tests)) or tuple(
         str(path) for pattern in TESTS for path in sorted((ROOT / "tests/unit/harness").glob(pattern))
     )
-    target = Target(folder, options.package, tests, without=("store",))
+    target = Target(folder, options.package, tests, without=TOO_SLOW)
     tally, start = Tally(mutants, known), time.monotonic()
     spoken = start
     with tempfile.TemporaryDirectory(prefix="mutation-") as base:

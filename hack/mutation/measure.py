@@ -5,8 +5,10 @@ meets on import (tables, limits, decorators, defaults) needs the imports again.
 import ast
 import json
 import math
+import mmap
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -28,7 +30,7 @@ QUICK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Target:
-    """What is mutated, and by which tests. Tests with one of the fixtures in `without` are left out: too slow."""
+    """What is mutated, and by which tests. Tests that use a fixture or name in `without` are left out: too slow."""
 
     folder: Path
     package: str
@@ -54,6 +56,9 @@ class Measurement:
         self._target, self._base, self._mutants = target, base, mutants
         self._sources = {one.name: one for one in sources}
         self._recorded: list[Recorded] = []
+        # What noticed the last mutants of a function mostly notices the next: by function, by module, and how often.
+        self._noticed: dict[str, Counter[str]] = {}
+        self._first = mmap.mmap(-1, 4)  # shared with the children: the place of the test that failed
 
     def results(self) -> Iterator[Result]:
         """Those of function bodies first. Raises `BrokenError` if a measurement would mean nothing."""
@@ -179,16 +184,40 @@ class Measurement:
             except (SyntaxError, ValueError):
                 return STILLBORN
             transplant(self._target.dotted(mutant.module), str(mutant.function), code)
-            return 1 if first_failure(tests) else 0
+            return self._asked(tests)
 
-        return _fate(forked(work, cpu_seconds=self._limit([one.nodeid for one in tests])))
+        return self._learned(
+            mutant,
+            forked(work, cpu_seconds=self._limit([one.nodeid for one in tests])),
+            [one.nodeid for one in tests],
+        )
+
+    def _asked(self, tests: list[pytest.Item]) -> int:
+        failed = first_failure(tests)
+        if failed is None:
+            return 0
+        place = next(at for at, one in enumerate(tests) if one.nodeid == failed)
+        self._first[:] = place.to_bytes(4, "big")
+        return 1
+
+    def _learned(self, mutant: Mutant, code: int, order: Sequence[str]) -> Fate:
+        if code == 1 and (place := int.from_bytes(self._first[:], "big")) < len(order):
+            for key in (mutant.module, f"{mutant.module}.{mutant.function}"):
+                self._noticed.setdefault(key, Counter())[order[place]] += 1
+        return _fate(code)
+
+    def _rank(self, mutant: Mutant) -> Callable[[Recorded], tuple[object, ...]]:
+        """What noticed others of the function first, then others of the module, then the quick ones."""
+        near = self._noticed.get(f"{mutant.module}.{mutant.function}", Counter())
+        module = self._noticed.get(mutant.module, Counter())
+        return lambda one: (-near[one.test], -module[one.test], one.seconds, one.test)
 
     def _reaching(self, mutant: Mutant, items: list[pytest.Item]) -> list[pytest.Item]:
-        """Tests that run a line of the statement, the quick ones first."""
+        """Tests that run a line of the statement, the likeliest to notice first."""
         wanted = set(mutant.lines)
         rows = [one for one in self._recorded if wanted & set(one.lines.get(mutant.module, ()))]
         by_id = {item.nodeid: item for item in items}
-        return [by_id[one.test] for one in sorted(rows, key=lambda one: (one.seconds, one.test))]
+        return [by_id[one.test] for one in sorted(rows, key=self._rank(mutant))]
 
     # The thorough way: the imports again.
 
@@ -222,14 +251,22 @@ class Measurement:
                 )
 
     def _imported(self, mutant: Mutant) -> Fate:
-        return _fate(self._run_imported([mutant.module], mutant=mutant))
+        order = self._order([mutant.module], mutant)
+        return self._learned(mutant, self._run_imported([mutant.module], mutant=mutant), order)
+
+    def _order(self, names: Sequence[str], mutant: Mutant | None) -> list[str]:
+        """All tests, those that run something of these modules first."""
+        near = {one.test for one in self._recorded if any(name in one.lines for name in names)}
+        rows = sorted(
+            self._recorded, key=self._rank(mutant) if mutant else lambda one: (one.seconds, one.test)
+        )
+        return [one.test for one in sorted(rows, key=lambda one: one.test not in near)]
 
     def _run_imported(
         self, names: Sequence[str], *, mutant: Mutant | None = None, raising: str | None = None
     ) -> int:
-        near = {one.test for one in self._recorded if any(name in one.lines for name in names)}
-        rows = sorted(self._recorded, key=lambda one: (one.test not in near, one.seconds, one.test))
-        order = [one.test for one in rows]
+        order = self._order(names, mutant)
+        self._first[:] = b"\xff" * 4
 
         def work() -> int:
             if mutant is not None:
@@ -251,7 +288,7 @@ class Measurement:
             by_id = {item.nodeid: item for item in items}
             if set(by_id) != set(order):
                 return 1  # the tests themselves are made from the package's tables
-            return 1 if first_failure([by_id[one] for one in order]) else 0
+            return self._asked([by_id[one] for one in order])
 
         return forked(work, cpu_seconds=self._limit(order) + 20)
 

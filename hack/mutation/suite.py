@@ -32,11 +32,24 @@ class Loop:
     def __init__(self, work: Callable[[list[pytest.Item]], int], without: Iterable[str]) -> None:
         self._work, self._without, self.code = work, set(without), -1
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        """Nobody reads why a mutant was noticed, and the text costs more than the test."""
+        if (
+            call.excinfo is None
+            or call.when == "collect"
+            or call.excinfo.errisinstance(pytest.skip.Exception)
+        ):
+            return None
+        return pytest.TestReport(item.nodeid, item.location, {}, "failed", "", call.when)
+
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:  # of a file that cannot be imported
             self.code = 1
             return True
-        items = [one for one in session.items if not self._without & set(getattr(one, "fixturenames", ()))]
+        items = [one for one in session.items if not self._without & _used(one)]
         for item in items:
             _calm(item)
         self.code = self._work(items)
@@ -46,6 +59,7 @@ class Loop:
 def collect(tests: Sequence[str], base: Path, plugin: Loop) -> int:
     """pytest's own exit code if it did not get to the loop, else what the loop's work returned."""
     arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:xdist", "--basetemp", str(base)]
+    arguments += ["--assert=plain"]
     arguments += ["--continue-on-collection-errors", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     found = pytest.main([*arguments, *tests], plugins=[plugin])
     return plugin.code if plugin.code >= 0 else 60 + int(found)
@@ -86,6 +100,12 @@ def record(items: Sequence[pytest.Item], files: dict[str, str]) -> list[Recorded
         found.append(Recorded(item.nodeid, time.process_time() - start, lines))
     monitoring.free_tool_id(TOOL)
     return found
+
+
+def _used(item: pytest.Item) -> set[str]:
+    """The fixtures that a test has, and the names outside of it that it uses."""
+    code = getattr(getattr(item, "function", None), "__code__", None)
+    return {*getattr(item, "fixturenames", ()), *(code.co_names if code else ())}
 
 
 def _calm(item: pytest.Item) -> None:

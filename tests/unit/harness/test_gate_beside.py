@@ -161,6 +161,8 @@ def test_movements_say_rank_before_and_after_of_what_both_measured(make_scorecar
     assert len(unchanged) == 7
     shorter = with_rows(before, before.incidents[:3])
     assert sum(map(len, movements({"LivePath": after}, {"LivePath": shorter}))) == 3
+    later = with_rows(before, before.incidents[3:])
+    assert sum(map(len, movements({"LivePath": after}, {"LivePath": later}))) == 6
     assert movements({"LivePath": after}, {}) == ((), (), ())
     assert movements({}, {"LivePath": before}) == ((), (), ())
 

@@ -90,7 +90,24 @@ def too_few_fault_classes(s: Subject) -> str | None:
 def protected_unknown(s: Subject) -> str | None:
     known = set(s.scorecard.deterministic.dataset.incidents)
     unknown = [name for name in s.policy.protected_incidents or () if name not in known]
-    return f"protectedIncidents names {unknown[0]}, which the dataset does not have" if unknown else None
+    if unknown:
+        return f"protectedIncidents names {unknown[0]}, which the dataset does not have"
+    return _unguarded(s)
+
+
+def _unguarded(s: Subject) -> str | None:
+    """Without telemetry an incident is in ScorerOnly alone, which holds its answer: there it cannot be lost."""
+    arms = s.arms(s.candidate_name)
+    if "LivePath" not in arms:
+        return None
+    measured = {result.id for result in arms["LivePath"].incidents}
+    wanted = s.policy.protected_incidents
+    if wanted is None:
+        wanted = tuple(result.id for arm in arms.values() for result in arm.incidents if result.protected)
+    absent = [name for name in wanted if name not in measured]
+    if not absent:
+        return None
+    return f"{absent[0]} is protected, but not in LivePath, so nothing guards it; give it telemetry, or protect others"
 
 
 def variant_missing(s: Subject) -> str | None:

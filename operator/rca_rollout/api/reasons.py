@@ -178,7 +178,7 @@ class Reason(StrEnum):
 
     PROTECTED_UNKNOWN = (
         "ProtectedUnknown",
-        "protectedIncidents names an incident that the dataset does not have.",
+        "A protected incident is not in the dataset, or has no telemetry, so that nothing guards it.",
     )
     NO_SCORECARD = "NoScorecard", "There was no scorecard to judge."
     NOTHING_COMPARED = "NothingCompared", "No check of the gate applied, so nothing was compared."

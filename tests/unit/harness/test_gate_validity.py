@@ -300,6 +300,40 @@ def test_an_unknown_protected_incident_protects_nothing_and_is_named(make_scorec
     assert "GT-99-typo" in result.message
 
 
+@pytest.mark.parametrize("by", ["policy", "dataset"])
+def test_a_protected_incident_that_the_honest_arm_does_not_have_is_guarded_by_nothing(
+    make_scorecard, make_baseline, by
+):
+    """As of one without telemetry, which only the arm with the planted answer shows."""
+
+    def blind(arms):
+        kept = []
+        for arm in arms:
+            first, *rest = arm.incidents
+            rows = (
+                rest
+                if arm.arm == "LivePath"
+                else [first.model_copy(update={"protected": by == "dataset"}), *rest]
+            )
+            lean = arm.model_copy(update={"incidents": tuple(rows)})
+            kept.append(
+                lean.model_copy(update={"metrics": {k: nine(v) for k, v in lean.recomputed().items()}})
+            )
+        return tuple(kept)
+
+    card = make_scorecard()
+    name = card.deterministic.dataset.incidents[0]
+    variants = tuple(v.model_copy(update={"arms": blind(v.arms)}) for v in card.deterministic.variants)
+    control = card.deterministic.control.model_copy(update={"arms": blind(card.deterministic.control.arms)})
+    card = with_deterministic(card, variants=variants, control=control)
+    baseline = make_baseline()
+    baseline = baseline.model_copy(update={"arms": blind(baseline.arms)})
+    policy = GatePolicy(min_incidents=1, protected_incidents=(name,) if by == "policy" else None)
+    result = evaluate(card, baseline, policy)
+    assert (result.verdict, result.reason) == ("Inconclusive", "ProtectedUnknown")
+    assert f"{name} is protected, but not in LivePath" in result.message
+
+
 @pytest.mark.parametrize("values", [(None, None), ("0.003000000", None), (None, "0.003000000")])
 def test_an_unknown_time_makes_mttr_inconclusive_and_is_not_skipped_in_the_mean(
     make_scorecard, make_baseline, values

@@ -125,7 +125,7 @@ async def test_restarts_cost_no_time_of_the_observation(lab: Lab, prometheus: Qu
     await lab.until(lambda: lab.status().get("conditionReadings"))
     for _ in range(3):
         await asyncio.sleep(240)
-        await lab.kill(token)
+        await lab.stop(token)
         token = lab.start(PROMETHEUS_URL=prometheus.url)
     status = await lab.phase("Active", within=3600)
     began, at = (

@@ -119,6 +119,19 @@ def test_the_conflict_ends_with_the_window_and_is_still_never_more_than_two_in_t
     assert all(later - first >= timedelta(minutes=10) for first, later in zip(times, times[2:], strict=False))
 
 
+def test_a_clock_that_was_set_back_makes_room_for_no_more_writes(reverting: World) -> None:
+    for _ in range(3):
+        foreign(reverting, "Active")
+        reverting.settle()
+        reverting.pass_time(seconds=1)
+    reverting.pass_time(seconds=-5)
+    for _ in range(4):
+        reverting.settle()
+        reverting.pass_time(seconds=1)
+    assert len(reverting.writes) == 2
+    assert reverting.why(ConditionType.STALLED) == ("True", "ConfigConflict")
+
+
 def test_another_manager_is_another_matter(reverting: World) -> None:
     for manager in ("one", "two", "three"):
         foreign(reverting, "Active", manager)

@@ -217,6 +217,20 @@ def test_without_a_suite_it_is_blind_in_time(world: World) -> None:
     assert degraded(world) == "GuardBlind"
 
 
+@pytest.mark.parametrize("seconds", [1, 90, 86400])
+def test_a_clock_that_was_set_back_is_borne_and_nothing_is_written_a_second_later(
+    world: World, seconds: int
+) -> None:
+    ends(world, "Passed")
+    world.pass_time(seconds=-60 - seconds)
+    world.settle()
+    assert degraded(world) is None
+    written = world.status_writes
+    world.pass_time(seconds=1)
+    world.step()
+    assert world.status_writes == written
+
+
 # -- beside others
 
 

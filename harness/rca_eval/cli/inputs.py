@@ -19,7 +19,7 @@ from rca_eval.contract import (
 from rca_eval.contract.confirmed import named
 from rca_eval.contract.groundtruth import DATASET_LIMIT
 from rca_eval.contract.scorecard import SCORECARD_LIMIT
-from rca_eval.data import PROFILES, Profile, ground_truth_bytes
+from rca_eval.data import ALL_PROFILES, Profile, ground_truth_bytes
 from rca_eval.gate import GatePolicy, parse_policy
 from rca_eval.job.files import read_bytes
 
@@ -46,10 +46,10 @@ def left_out(data: bytes, source: str) -> str:
 
 
 def known_profile(name: str) -> Profile:
-    for profile in PROFILES:
+    for profile in ALL_PROFILES:
         if profile == name:
             return profile
-    raise ContractError(Reason.USAGE, f"--profile is {name}; the bundled profiles are {', '.join(PROFILES)}.")
+    raise ContractError(Reason.USAGE, f"--profile is {name}; the bundled profiles are {', '.join(ALL_PROFILES)}.")
 
 
 def scorecard(path: Path) -> Scorecard:

@@ -11,7 +11,7 @@ from rca_eval.cli import inputs
 from rca_eval.cli.output import check_output, out, show, write_text
 from rca_eval.contract import ContractError, GroundTruth, Reason, parse_ground_truth, sha256, shown
 from rca_eval.contract.scorecard import DatasetInfo
-from rca_eval.data import PROFILES, ground_truth_bytes
+from rca_eval.data import ALL_PROFILES, ground_truth_bytes
 from rca_eval.gate import Comparison, GateResult
 from rca_eval.job.series_files import with_files
 from rca_eval.report.build import Sources
@@ -97,7 +97,7 @@ def known_truth(info: DatasetInfo, path: Path | None, profile: str | None) -> Gr
     Only the incidents that the scorecard holds. Raises `ContractError(DatasetChanged)` if the named one is another.
     """
     if path is None and profile is None:
-        named = ((ground_truth_bytes(one), f"the bundled profile {one}") for one in PROFILES)
+        named = ((ground_truth_bytes(one), f"the bundled profile {one}") for one in ALL_PROFILES)
         data, source = next(((data, name) for data, name in named if sha256(data) == info.sha256), (None, ""))
         if data is None:
             return None

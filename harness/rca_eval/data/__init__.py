@@ -1,10 +1,13 @@
-"""The bundled incidents: ground truth of two profiles, their baselines, and the JSON schema of a dataset."""
+"""The bundled incidents: ground truth of three profiles, their baselines, and the JSON schema of a dataset."""
 
 from importlib.resources import files
 from typing import Literal
 
-Profile = Literal["seed", "graded"]
+Profile = Literal["seed", "graded", "headroom"]
 PROFILES: tuple[Profile, ...] = ("graded", "seed")
+"""The gated ones: what is run where no profile is named."""
+ALL_PROFILES: tuple[Profile, ...] = (*PROFILES, "headroom")
+"""With headroom, which is reported on request: the legacy path loses most of it, and a component can show benefit."""
 SCHEMA = "ground-truth.schema.json"
 
 

@@ -10,16 +10,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rca_eval.data import PROFILES, graded_changes, graded_gate, graded_terms, seed_stories
+from rca_eval.data import (
+    ALL_PROFILES,
+    graded_changes,
+    graded_gate,
+    graded_terms,
+    headroom_stories,
+    seed_stories,
+)
 from rca_eval.data.shapes import WINDOW
 from rca_eval.data.story import DAY, FIRST_ONSET, Story
 
 GRADED = tuple(
     sorted((*graded_changes.STORIES, *graded_gate.STORIES, *graded_terms.STORIES), key=lambda one: one.id)
 )
-STORIES: dict[str, tuple[Story, ...]] = {"seed": seed_stories.STORIES, "graded": GRADED}
+STORIES: dict[str, tuple[Story, ...]] = {
+    "seed": seed_stories.STORIES,
+    "graded": GRADED,
+    "headroom": headroom_stories.STORIES,
+}
 COMMENTS = {
     "seed": "The original constants. Every margin is the same: read it as one incident, nine times.",
+    "headroom": "Not gated. Innocent deploys, repeats and weak telemetry: the legacy path loses most, and components can show benefit.",
     "graded": "Rivals at different margins; decoy deploys at the edges of the window; GT-03 and GT-07 need the change term.",
 }
 
@@ -44,7 +56,7 @@ def text(profile: str) -> str:
 
 
 def main(folder: str) -> None:
-    for profile in PROFILES:
+    for profile in ALL_PROFILES:
         (Path(folder) / f"ground-truth.{profile}.json").write_text(text(profile), encoding="utf-8")
 
 

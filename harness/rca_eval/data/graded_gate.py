@@ -55,13 +55,17 @@ OLLAMA_DOWN = Story(
         Service("reranker", 0.88, 0.88, (loud(90, 100),), before=None),  # BARO alone names it
         Service("queue-worker", 0.55, 0.6, (loud(5, 20),)),  # hard evidence, far behind
         Service("archives-worker-infra", 0.35, 0.95, (loud(28, 20),)),
-        Service("embedder", 0.3, 0.3),
-        Service("model-router", 0.3, 0.2),
+        # Scores that lie half-way between two numbers of nine digits, above an even one and above an odd one; and two
+        # that are one number after rounding, and would be in another order before it.
+        Service("embedder", 0.300000001, 0.3),
+        Service("model-router", 0.300000003, 0.2),
+        Service("batcher", 0.2, 0.3),
+        Service("chunker", 0.2000000002, 0.3),
         Service("gpu-plugin", 0.97, 0.98, (loud(95),)),  # four calls away
     ),
     calls=(
         "archives-worker-infra > embedder postgres object-store nats queue-worker",
-        "embedder > model-router reranker",
+        "embedder > model-router reranker batcher chunker",
         "model-router > ollama",
         "ollama > gpu-plugin",
     ),

@@ -14,7 +14,7 @@ from rca_eval.contract import (
     nine,
     parse_baseline,
 )
-from rca_eval.data import PROFILES, baseline_bytes
+from rca_eval.data import ALL_PROFILES, baseline_bytes
 from rca_eval.gate.figures import arm_figures
 
 CREATED_BY = "rca-eval baseline write"
@@ -77,7 +77,7 @@ def to_text(baseline: Baseline) -> str:
 
 def bundled_for(dataset_sha256: str) -> Baseline | None:
     """The committed baseline of a bundled dataset, found by the dataset's digest."""
-    for profile in PROFILES:
+    for profile in ALL_PROFILES:
         baseline = parse_baseline(baseline_bytes(profile), source=f"the bundled baseline of {profile}")
         if baseline.dataset.sha256 == dataset_sha256:
             return baseline

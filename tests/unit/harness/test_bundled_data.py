@@ -7,21 +7,42 @@ import jsonschema
 import pytest
 
 from rca_eval.contract import ContractError, parse_ground_truth
-from rca_eval.data import PROFILES, catalogue, ground_truth_bytes, schema_bytes
+from rca_eval.data import ALL_PROFILES, PROFILES, catalogue, ground_truth_bytes, schema_bytes
 from rca_eval.lint import lint
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(schema_bytes()))
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", ALL_PROFILES)
 def test_a_bundled_dataset_is_the_catalogue_and_passes_schema_and_reader(profile):
     data = ground_truth_bytes(profile)
     assert data.decode() == catalogue.text(profile)
     VALIDATOR.validate(json.loads(data))
-    truth = parse_ground_truth(data)
+    assert parse_ground_truth(data).profile == profile
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_gated_profiles_are_the_nine_incidents_of_the_simulation_catalogue(profile):
+    truth = parse_ground_truth(ground_truth_bytes(profile))
     assert [one.id[:5] for one in truth.incidents] == [f"GT-0{n}" for n in range(1, 10)]
     assert [one.id[:5] for one in truth.incidents if one.change_induced] == ["GT-03", "GT-07"]
     assert (truth.window_seconds, truth.profile) == (1800, profile)
+
+
+STANDS = ("expectedRootCause", "faultClass", "symptom", "changeInduced", "protected")
+
+
+def test_graded_has_the_causes_classes_symptoms_and_alerts_of_seed():
+    seed, graded = (json.loads(ground_truth_bytes(profile))["incidents"] for profile in ("seed", "graded"))
+    assert [{name: row[name] for name in STANDS} for row in graded] == [
+        {name: row[name] for name in STANDS} for row in seed
+    ]
+    assert [row["alert"]["name"] for row in graded] == [row["alert"]["name"] for row in seed]
+
+
+def test_graded_stays_small():
+    rows = parse_ground_truth(ground_truth_bytes("graded")).incidents
+    assert max(len(row.topology.services) for row in rows) <= 14
 
 
 def test_the_schema_itself_is_a_schema():

@@ -251,7 +251,7 @@ def test_describe_in_json_has_the_figures_and_every_incident(capsys):
     assert run(["describe", "--format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert len(said["incidents"]) == 9
-    assert said["chance"] == "0.163712522"
+    assert said["chance"] == "0.161467853"
     assert said["resolution"] == "0.111111111"
     assert said["constant"] == "0.222222222"
     assert {one["name"]: one["incidents"] for one in said["classes"]} == {

@@ -23,7 +23,6 @@ from rca_eval.data import ground_truth_bytes
 from rca_eval.graph import LIVE_KEY, PREFIX, graph_key, open_store
 from rca_eval.graph.keys import checked
 from rca_eval.job.prepare import cases
-from rca_eval.lint.references import HOPS, distances
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +62,6 @@ def test_no_text_makes_a_key_outside_the_prefix(run, arm):
         return
     assert key.startswith(f"{PREFIX}:")
     assert checked(key) == key
-
-
-def reached(view):
-    """What the alert reaches in three calls; not every service of these incidents is."""
-    hops = distances(view.topology.calls, view.alert.service)
-    return {key for key, distance in hops.items() if distance <= HOPS}
 
 
 def test_a_graph_holds_one_incident_only_and_is_gone_afterwards(store, views):

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from rca_eval.contract.errors import Reason
 from rca_eval.contract.groundtruth import Call, Change, Ratio, Sample, UnixTime
@@ -178,7 +178,11 @@ class RankedEntity(Model):
 
 
 Entities = Annotated[tuple[Entity, ...], Field(max_length=MAX_CANDIDATES)]
-WouldBe = Entities | Annotated[dict[Name, Entities], Field(max_length=64)]
+WouldBe = Annotated[
+    Annotated[Entities, Tag("<list>")]
+    | Annotated[dict[Name, Entities], Field(max_length=64), Tag("<object>")],
+    Discriminator(lambda value: "<object>" if isinstance(value, dict) else "<list>"),
+]
 """What a component in Shadow would have ranked: by its mode key, or one list from an engine with one component."""
 
 

@@ -237,3 +237,30 @@ def test_a_variant_is_the_same_as_another_only_under_the_same_modes(make_scoreca
     with_ |= {"sameAs": "AllShadow", "arms": []}
     with pytest.raises(ContractError, match="With is sameAs AllShadow, which ran under other modes"):
         parse_scorecard(json.dumps(card).encode())
+
+
+@pytest.mark.parametrize(
+    ("would_be", "text"),
+    [
+        (
+            {f"Key{n}": [] for n in range(65)},
+            "predictions[0].wouldBe is an object, longer than the 64 allowed",
+        ),
+        ({"Key": "web"}, 'predictions[0].wouldBe.Key is "web", but must be a list'),
+        ({"Key": [1]}, "predictions[0].wouldBe.Key[0] is 1, but must be a string"),
+        ([1], "predictions[0].wouldBe[0] is 1, but must be a string"),
+        ("web", 'predictions[0].wouldBe is "web", but must be a list'),
+    ],
+)
+def test_of_the_two_forms_of_would_be_an_error_names_the_one_that_was_written(would_be, text):
+    answer = {
+        "variant": "With",
+        "arm": "LivePath",
+        "case": "case-00000000",
+        "seconds": 1,
+        "wouldBe": would_be,
+    }
+    document = {"protocol": 1, "engine": {"name": "e", "version": "1"}, "predictions": [answer]}
+    with pytest.raises(ContractError) as caught:
+        parse_predictions(json.dumps(document).encode())
+    assert caught.value.message == f"predictions.json: {text}."

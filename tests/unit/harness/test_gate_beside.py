@@ -148,6 +148,11 @@ def test_a_class_says_nothing_of_a_reference_over_other_incidents(make_scorecard
     assert {(row.baseline, row.without) for row in rows} == {(3, None)}
 
 
+def test_an_arm_that_was_not_run_has_no_classes_and_hides_none_of_the_other(make_scorecard):
+    sentinel = arm_of(make_scorecard(), arm="ScorerOnly")
+    assert {row.arm for row in class_counts({"ScorerOnly": sentinel}, {}, {})} == {"ScorerOnly"}
+
+
 def test_a_batch_run_is_its_own_without(make_scorecard, make_baseline):
     result = evaluate(make_scorecard(), make_baseline(), context=GateContext(component=False))
     assert {(row.hits, row.without) for row in result.classes} == {(3, 3)}

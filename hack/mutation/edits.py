@@ -33,6 +33,9 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 }
 TWINS = {"max": "min", "min": "max", "any": "all", "all": "any", "gt": "lt", "lt": "gt"}
 
+SYMMETRIC = {"min", "max", "add", "multiply"}
+"""Calls whose arguments may be swapped for no difference."""
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -119,7 +122,11 @@ def _calls(node: ast.Call, here: Edit) -> Iterator[Edit]:
             yield _put(here, ast.Call(ast.Name("list", ast.Load()), args, []))
         case ast.Name(id=name) if name in TWINS:
             yield Edit(node, "func", None, ast.Name(TWINS[name], ast.Load()))
-    if len(args) > 1 and not any(isinstance(one, ast.Starred) for one in args[:2]):
+    symmetric = (
+        isinstance(node.func, ast.Name | ast.Attribute)
+        and ast.unparse(node.func).rpartition(".")[2] in SYMMETRIC
+    )
+    if len(args) > 1 and not symmetric and not any(isinstance(one, ast.Starred) for one in args[:2]):
         yield Edit(node, "args", None, [args[1], args[0], *args[2:]])
     yield from (_without(node, "keywords", at) for at in range(len(node.keywords)))
 

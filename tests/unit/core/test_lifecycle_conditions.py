@@ -285,14 +285,17 @@ def test_no_data_demotes_nothing_and_is_told_once(silence: str | None) -> None:
     live.minutes(60, errors=silence)
     assert live.world.value == "Active"
     assert live.world.reasons.count("ConditionNoData") == 1
+    assert live.world.why(ConditionType.DEGRADED) == ("True", "ConditionNoData")
 
 
 def test_a_signal_of_an_active_component_alerts_once_for_each_time() -> None:
     live = active(role="Signal")
     live.minutes(20, errors=BAD)
     assert live.world.value == "Active"
+    assert live.world.why(ConditionType.DEGRADED) == ("True", "ConditionViolated")
     assert live.world.reasons.count("ConditionViolated") == 1
     live.minutes(5, errors=GOOD)
+    assert live.world.why(ConditionType.DEGRADED) is None
     live.minutes(5, errors=BAD)
     assert live.world.reasons.count("ConditionViolated") == 2
 

@@ -57,7 +57,7 @@ def test_each_state_is_one_of_a_closed_set() -> None:
     }
     assert [phase for phase, v in phases.items() if v] == ["Active"]
     assert set(phases) == {
-        "Pending", "Evaluating", "Observing", "Promoting", "Active", "Blocked", "Suspended",
+        "Pending", "Evaluating", "Observing", "AwaitingApproval", "Promoting", "Active", "Blocked", "Suspended",
     }  # fmt: skip
     assert value(series, "rca_component_mode", mode="Active") == 1
     assert value(series, "rca_component_condition", type="Promoted") == 1

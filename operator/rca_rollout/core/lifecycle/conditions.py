@@ -77,6 +77,14 @@ class Judged:
         ignored = self.state is ReadingState.NO_DATA and self.condition.on_no_data is OnNoData.IGNORE
         return self.condition.role is Role.INFO or self.state is ReadingState.HOLDS or ignored
 
+    def silent(self, now: datetime) -> bool:
+        """Whether there has been no data for longer than the grace."""
+        return (
+            self.state is ReadingState.NO_DATA
+            and self.at is not None
+            and now >= self.since + self.condition.no_data_grace.delta
+        )
+
     @property
     def sentence(self) -> str:
         """`latency-p95 0.31 > 0.25 (Signal)`, or `errors no data since …Z`."""
@@ -310,9 +318,7 @@ def _reportable(one: Judged, now: datetime) -> bool:
     if one.condition.role is Role.INFO or one.at is None:
         return False
     if one.state is ReadingState.NO_DATA:
-        return (
-            one.condition.on_no_data is OnNoData.HOLD and now >= one.since + one.condition.no_data_grace.delta
-        )
+        return one.condition.on_no_data is OnNoData.HOLD and one.silent(now)
     return one.state is ReadingState.VIOLATED and one.condition.role is Role.SIGNAL
 
 

@@ -12,7 +12,7 @@ from rca_rollout.api.common import ComponentPhase, ConditionType, OnRegression, 
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.clock import stamp
 from rca_rollout.core.conditions import drop_conditions, reason_of
-from rca_rollout.core.lifecycle import block, evidence, harm, promotion
+from rca_rollout.core.lifecycle import block, evidence, harm, live, promotion
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import StaleSuite, for_guard
@@ -56,7 +56,13 @@ def degraded(draft: Draft) -> None:
         draft.conditions = drop_conditions(draft.conditions, ConditionType.DEGRADED)
         return
     reason, text = found
-    told_elsewhere = (Reason.HARM_SUSPECTED, Reason.ENGINE_REGRESSION, Reason.GUARD_FAILED)
+    told_elsewhere = (
+        Reason.HARM_SUSPECTED,
+        Reason.ENGINE_REGRESSION,
+        Reason.GUARD_FAILED,
+        Reason.CONDITION_VIOLATED,
+        Reason.CONDITION_NO_DATA,
+    )
     if reason_of(draft.old.conditions, ConditionType.DEGRADED) != reason and reason not in told_elsewhere:
         draft.announce(reason, text, warning=True)
     draft.condition(ConditionType.DEGRADED, True, reason, text)
@@ -78,6 +84,8 @@ def _alarm(draft: Draft) -> tuple[str, str] | None:
     if draft.retry and draft.retry.reason == Reason.ENGINE_REGRESSION:
         return Reason.ENGINE_REGRESSION, draft.retry.message or "as bad without the component"
     suite = draft.snapshot.suite
+    if found_live := live.alarm(draft):
+        return found_live
     if isinstance(suite, StaleSuite):
         return Reason.BASELINE_STALE, f"guarded without the floor, With against Without only: {suite.message}"
     return None

@@ -177,14 +177,18 @@ def missing(draft: Draft) -> tuple[str, ...]:
     )
 
 
-def alarms(draft: Draft) -> tuple[str, ...]:
-    """The Signals that are violated, for an Active component."""
+def alarm(draft: Draft) -> tuple[str, str] | None:
+    """Reason and words for what is wrong with the conditions of an Active component: violated, or without data for too long.
+    Its Event is told by `tell`."""
     words = {entry.name: entry.message for entry in draft.condition_readings}
-    return tuple(
-        f"{one.condition.name} {words.get(one.condition.name, one.message)}"
-        for one in verdict(draft).judged
-        if one.state is ReadingState.VIOLATED and not one.lets_pass
-    )
+    judged = [one for one in verdict(draft).judged if not one.lets_pass]
+    violated = [one for one in judged if one.state is ReadingState.VIOLATED]
+    silent = [one for one in judged if one.silent(draft.now)]
+    for reason, found in ((Reason.CONDITION_VIOLATED, violated), (Reason.CONDITION_NO_DATA, silent)):
+        if found:
+            names = (one.condition.name for one in found)
+            return reason, ", ".join(f"{name} {words.get(name, '')}".strip() for name in names)
+    return None
 
 
 def tell(draft: Draft) -> None:

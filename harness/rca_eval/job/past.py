@@ -56,5 +56,6 @@ def _confirmed(incident: Incident) -> bool:
 
 
 def _family(incident: Incident) -> str:
-    family = incident.label.family if incident.label else None
+    """What must not be recalled together. Another spelling of a family is the same one: what is doubtful stays unknown."""
+    family = " ".join((incident.label.family or "").split()).casefold() if incident.label else ""
     return f"family {family}" if family else f"incident {incident.id}"

@@ -211,6 +211,9 @@ def moved(incident, seconds):
 POISON = {
     "the incident itself": lambda one: moved(one, -86400),
     "another of its family": lambda one: relabelled(moved(one, -86400), family="reset", id="XX-1"),
+    "another of its family in another spelling": lambda one: relabelled(
+        moved(one, -86400), family=" Reset ", id="XX-1"
+    ),
     "a draft": lambda one: relabelled(moved(one, -86400), status="draft", id="XX-1"),
     "a disputed one": lambda one: relabelled(moved(one, -86400), status="disputed", id="XX-1"),
     "one without a label": lambda one: moved(one, -86400).model_copy(update={"label": None, "id": "XX-1"}),

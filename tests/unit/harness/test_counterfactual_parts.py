@@ -96,7 +96,7 @@ def test_without_terms_on_one_side_there_is_no_ratio():
 
 
 def test_the_first_three_moves_between_tables_are_counted_and_unnamed_tables_are_no_move():
-    tables = ("b", "b", "c", "d", "e")
+    tables = ("d", "b", "b", "e", "c")
     reference = arm(*(answer(f"A-{n}", THEN, table="a") for n in range(5)), answer("A-9", THEN, table=None),
                     *(answer(f"B-{t}", THEN, table=t) for t in "bcde"))  # fmt: skip
     mine = arm(*(answer(f"A-{n}", THEN, table=t) for n, t in enumerate(tables)), answer("A-9", THEN, table="b"),
@@ -116,6 +116,9 @@ def test_no_pair_has_no_ratio_and_figures_at_one_end_of_their_rounding_still_hav
     assert common_ratio([(Fraction(1), HALF)]) is None
     assert common_ratio([(Fraction(-1), Fraction(-2))]) == Fraction(1, 2)
     assert common_ratio([(Fraction(1), Fraction(-2))]) == Fraction(-1, 2)
+    assert common_ratio([(Fraction(1, 4), Fraction(-1, 2))]) == Fraction(-1, 2)
+    assert common_ratio([(2 - HALF, 1 + HALF), (2 + HALF, 1 - HALF)]) == 2
+    assert common_ratio([(-3 * HALF * 2, 2 * HALF * 2)]) == -1
     assert common_ratio([(Fraction(1), Fraction(2)), (Fraction(1), Fraction(3))]) is None
     one = Fraction(1)
     touching = [(one, one), ((one - HALF) * (one + HALF) / (one - HALF) + HALF + HALF, one)]
@@ -136,7 +139,8 @@ def test_the_ratios_of_small_figures_are_those_of_all_numbers_that_round_to_them
 @pytest.mark.parametrize(
     ("low", "high", "found"),
     [("0.3", "0.4", "1/3"), ("-0.4", "-0.3", "-1/3"), ("-1", "1", "0"), ("0", "1", "0"), ("-1", "0", "0"),
-     ("2", "2.5", "2"), ("2.5", "3", "3"), ("2.5", "3.5", "3"), ("2.4", "2.6", "5/2"), ("0.5", "0.5", "1/2")],
+     ("2", "2.5", "2"), ("2.5", "3", "3"), ("2.5", "3.5", "3"), ("2.4", "2.6", "5/2"), ("-1.5", "-0.5", "-1"), ("-2.5", "-0.5", "-1"),
+     ("0.5", "0.5", "1/2")],
 )  # fmt: skip
 def test_the_simplest_fraction_of_an_interval_is_the_one_a_person_would_type(low, high, found):
     assert simplest(Fraction(low), Fraction(high)) == Fraction(found)
@@ -346,7 +350,115 @@ def test_figures_have_the_digits_that_tell_them_from_one():
 @pytest.mark.parametrize(
     ("value", "text"),
     [("1/2", ".50"), ("-1/2", "-.50"), ("3/2", "1.50"), ("0.1234", ".1234"), ("0.123", ".123"), ("7/17", "7/17"),
-     ("-7/17", "-7/17"), ("1/1000", ".001"), ("1/999", "1/999"), ("1/3000", ".0003"), ("10", "10.00"), ("0", ".00")],
+     ("-7/17", "-7/17"), ("1/1001", ".001"), ("1/32", "1/32"), ("1/16", ".0625"),
+     ("1/1000", ".001"), ("1/999", "1/999"), ("1/3000", ".0003"), ("10", "10.00"), ("0", ".00")],
 )  # fmt: skip
 def test_a_weight_has_two_digits_at_least_or_is_a_fraction(value, text):
     assert weight(Fraction(value)) == text
+
+
+def test_a_table_that_is_still_in_use_was_not_replaced():
+    mine = arm(answer("A-1", HALVED, table="given"), answer("A-2", THEN))
+    assert changed_weights(mine, arm(answer("A-1", THEN), answer("A-2", THEN))) == ()
+
+
+def test_a_new_table_in_place_of_several_is_told_for_each_in_their_order():
+    mine = arm(*(answer(f"A-{n}", HALVED, table="given") for n in range(3)))
+    reference = arm(
+        answer("A-0", THEN, table="b"), answer("A-1", THEN, table="a"), answer("A-2", THEN, table=None)
+    )
+    assert [one.table for one in changed_weights(mine, reference)] == [
+        "given",
+        "a (now given)",
+        "b (now given)",
+    ]
+
+
+def test_a_term_that_is_missing_counts_as_nought_on_either_side():
+    without = {key: {"topo": one["topo"]} for key, one in THEN.items()}
+    gone = ratios(arm(answer("A-1", without)), arm(answer("A-1", THEN)))
+    assert gone == [("floor", "tele", Fraction(0), 2)]
+    assert ratios(arm(answer("A-1", THEN)), arm(answer("A-1", without))) == []
+
+
+def test_figures_that_round_to_the_very_end_of_a_weight_still_recover_it():
+    values = {
+        ("A-1", "cause", "topo"): 2 * (Fraction("0.5") + HALF),
+        ("A-1", "trap", "topo"): 2 * (Fraction("0.4") - HALF),
+    }
+    assert recovered_weights(arm(answer("A-1", THEN)), values) == {("floor", "topo"): Fraction(1, 2)}
+
+
+def test_a_step_is_ordered_among_the_terms_by_its_size():
+    then = {"cause": {"z": "0.5"}, "trap": {"z": "0.4"}}
+    for step, term, order in (("0.2", "0.3", ["step", "term"]), ("0.3", "0.2", ["term", "step"])):
+        now = {"cause": {"z": nine(Fraction("0.5") - Fraction(term))}, "trap": {"z": "0.4"}}
+        score = nine(Fraction("0.5") - Fraction(term) - Fraction(step))
+        found = counterfactual(answer("A-1", now, scores={"cause": score}), answer("A-1", then))
+        assert [one.kind for one in found.changes if not one.restores] == order
+
+
+def test_of_changes_that_restore_the_smaller_comes_first_whatever_its_name():
+    then = {"cause": {"a": "0.5", "b": "0.3"}, "trap": {"a": "0.4", "b": "0.3"}}
+    now = {"cause": {"a": "0.3", "b": "0.2"}, "trap": {"a": "0.4", "b": "0.3"}}
+    now["cause"] = {"a": "0.2", "b": "0.2"}
+    now["trap"] = {"a": "0.3", "b": "0.2"}
+    then = {"cause": {"a": "0.5", "b": "0.4"}, "trap": {"a": "0.3", "b": "0.2"}}
+    assert [(one[1], one[3], one[4]) for one in changes(now, then)] == [
+        ("b", Fraction("0.2"), True),
+        ("a", Fraction("0.3"), True),
+    ]
+    now["cause"] = {"a": "0.45", "b": "0.05"}
+    now["trap"] = {"a": "0.4", "b": "0.2"}
+    then = {"cause": {"a": "0.5", "b": "0.3"}, "trap": {"a": "0.4", "b": "0.2"}}
+    assert [(one[1], one[4]) for one in changes(now, then)] == [("b", True), ("a", False)]
+
+
+def test_a_change_without_a_number_counts_as_the_smallest():
+    rows = (change("term", "a", "0.1"), change("candidate", "db", None))
+    assert restores_all([lost("A-1", *rows)]) == rows[1]
+
+
+def test_many_tables_with_one_end_are_named_in_order():
+    starts = ("e", "b", "d", "a", "f", "c")
+    found = restores_all([lost(f"A-{start}", change("table", f"{start} -> z", "0.1")) for start in starts])
+    assert found.text == "the table changed: a -> z, b -> z, c -> z, d -> z, e -> z, f -> z"
+
+
+def test_figures_that_are_no_numbers_have_no_terms_and_no_step():
+    whole = answer("A-1", THEN)
+    broken = whole.candidates[0].model_copy(update={"terms": {"topo": "NaN"}})
+    assert terms_of(whole.model_copy(update={"candidates": (broken,)})) == {}
+    endless = answer("A-1", THEN).candidates[0].model_copy(update={"score": "Infinity"})
+    assert RESIDUAL not in with_residual(whole.model_copy(update={"candidates": (endless,)}))["cause"]
+
+
+def test_a_candidate_without_a_score_hides_no_step_of_the_next():
+    found = with_residual(answer("A-1", THEN, scores={"cause": None, "trap": "0.900000000"}))
+    rows = answer("A-1", THEN, scores={"cause": None, "trap": "0.900000000"}).candidates
+    assert RESIDUAL in found["trap"]
+    assert RESIDUAL not in found["cause"]
+    turned = answer("A-1", THEN).model_copy(update={"candidates": tuple(reversed(rows))})
+    assert with_residual(turned) == found
+
+
+def test_what_rounding_can_explain_is_no_step_to_the_last_digit():
+    one = {"cause": {"a": "0.5"}}
+    assert with_residual(answer("A-1", one, scores={"cause": "0.500000001"}))["cause"].keys() == {"a"}
+    assert with_residual(answer("A-1", one, scores={"cause": "0.500000002"}))["cause"].keys() == {
+        "a",
+        RESIDUAL,
+    }
+
+
+def test_no_table_on_either_side_is_no_change_of_table():
+    then = answer("A-1", THEN, table=None)
+    lost_one = {**THEN, "trap": {"topo": "0.6", "tele": "0.3"}}
+    assert [one.kind for one in counterfactual(answer("A-1", lost_one), then).changes] == ["term"]
+
+
+def test_a_table_puts_back_nothing_for_a_term_that_there_is_not():
+    then = {"cause": {"a": "0.5"}, "trap": {"a": "0.2"}}
+    now = {"cause": {"a": "0.1"}, "trap": {"a": "0.04", "b": "0.3"}}
+    found = [one for one in changes(now, then, table="onset") if one[0] == "table"]
+    assert found == [("table", "floor -> onset", "the table changed: floor -> onset", Fraction("0.4"), True)]

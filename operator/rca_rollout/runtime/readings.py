@@ -65,11 +65,16 @@ class Gatherer:
             del place.readings[name]
             place.not_before.pop(name, None)
         due = [question for question in questions if self._due(place, question)]
-        if due and (place.task is None or place.task.done()):
+        if due and not self.asking(key):
             # What is due in a moment goes along: one look at the component for all of them.
             soon = [one for one in questions if self._due(place, one, one.interval / 4)]
             place.task = asyncio.create_task(self._ask(key, place, soon))
         return dict(place.readings)
+
+    def asking(self, key: Key) -> bool:
+        """Whether answers of this component are still awaited."""
+        place = self._places.get(key)
+        return place is not None and place.task is not None and not place.task.done()
 
     def forget(self, key: Key) -> None:
         """The component is gone, or nothing is to be asked of it."""

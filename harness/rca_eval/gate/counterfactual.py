@@ -352,5 +352,4 @@ def _total(terms: Mapping[str, Fraction]) -> Fraction:
 
 
 def _first(row: IncidentResult, scores: Mapping[str, Fraction]) -> bool:
-    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    return pessimistic_rank([(key, nine(score)) for key, score in ranked], row.expected) == 1
+    return pessimistic_rank([(key, nine(score)) for key, score in scores.items()], row.expected) == 1

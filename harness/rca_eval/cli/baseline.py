@@ -1,6 +1,5 @@
 """`rca-eval baseline write` and `accept`: the committed reference of a dataset, and a lawful change of it."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import check_output, say, write_text
+from rca_eval.cli.output import check_output, out_json, say, write_text
 from rca_eval.contract import IncidentResult, display, exact, one_line, parse_baseline, sha256
 from rca_eval.contract.scorecard import SCORECARD_LIMIT
 from rca_eval.job.files import read_bytes
@@ -84,7 +83,7 @@ def accept(  # noqa: PLR0917  (each parameter is an option, named by typer)
 
 def _deliver(text: str, output: Path | None) -> None:
     if output is None:
-        sys.stdout.write(text)
+        out_json(text)
         return
     write_text(output, text)
     say(f"wrote {output}")

@@ -1,6 +1,5 @@
 """`rca-eval gate-selftest`: how many faults of a ranker does the gate see on these incidents?"""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import progress, show, show_json
+from rca_eval.cli.output import out, progress, show, show_json
 from rca_eval.selftest.aa import Replays, replays
 from rca_eval.selftest.mutant import select
 from rca_eval.selftest.mutants import ALL
@@ -79,7 +78,7 @@ def _print(found: Survey, again: Replays | None, ids: tuple[str, ...], form: For
     if form is Form.JSON:
         show_json({**found.plain(), "aa": again.plain() if again else None})
     elif form is Form.MARKDOWN:
-        sys.stdout.write(markdown(found, again))
+        out(markdown(found, again))
     else:
         show(table(found, again, ids))
 

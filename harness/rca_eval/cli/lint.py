@@ -1,6 +1,5 @@
 """`rca-eval lint`: is a dataset fit to decide?"""
 
-import sys
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import show, show_json
+from rca_eval.cli.output import out, show, show_json
 from rca_eval.lint import Options, Report, check
 from rca_eval.report.lint_formats import github, sarif
 from rca_eval.report.lint_table import lint_table
@@ -57,7 +56,7 @@ def _print(report: Report, form: LintFormat) -> None:
             findings = [one.plain() for one in report.findings]
             show_json({"incidents": report.incidents, "errors": report.errors, "findings": findings})
         case LintFormat.GITHUB:
-            sys.stdout.write(github(report.findings))
+            out(github(report.findings))
         case LintFormat.SARIF:
             show_json(sarif(report.findings))
         case LintFormat.TABLE:

@@ -1,6 +1,7 @@
 """Where output goes: results to stdout, everything else to stderr."""
 
 import contextlib
+import json
 import os
 import stat
 import sys
@@ -46,6 +47,14 @@ def out(text: str) -> None:
         sys.stdout.write(text.encode(code, "backslashreplace").decode(code))
 
 
+def out_json(text: str) -> None:
+    """A JSON document to stdout; what the locale has no word for is written as an escape that JSON has."""
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        sys.stdout.write("".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text))
+
+
 def _console(**more: Any) -> Console:
     # Text of others is text: no markup, no emoji codes, no highlighting in it.
     return Console(markup=False, emoji=False, highlight=False, **more)
@@ -53,7 +62,7 @@ def _console(**more: Any) -> Console:
 
 def show_json(value: Any) -> None:
     """Strict JSON on stdout: no NaN, keys sorted."""
-    out(json_text(value))
+    out_json(json_text(value))
 
 
 def check_output(path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rca_eval.cli import inputs
-from rca_eval.cli.output import check_output, out, show, write_text
+from rca_eval.cli.output import check_output, out, out_json, show, write_text
 from rca_eval.contract import ContractError, GroundTruth, Reason, parse_ground_truth, sha256, shown
 from rca_eval.contract.scorecard import DatasetInfo
 from rca_eval.data import ALL_PROFILES, ground_truth_bytes
@@ -81,6 +81,8 @@ def emit(
     emit_files(report, result, ordered)
     if form is ReportFormat.TABLE:
         show(report_table(report))
+    elif form is ReportFormat.JSON:
+        out_json(rendered(form, report, result))
     else:
         out(rendered(form, report, result))
 

@@ -304,7 +304,7 @@ def _fate(code: int) -> Fate:
         return "stillborn"
     if code < 0:  # the limit of the processor's time, or a crash
         return "timeout"
-    raise BrokenError(f"a mutant's process ended with {code}; run again, and look at it with --show")
+    raise BrokenError(f"a mutant's process ended with {code}; run again, with --only and --verbose")
 
 
 def _raising(*_arguments: object, **_keywords: object) -> None:

@@ -94,8 +94,8 @@ def side(document: Baseline | Scorecard, *, name: str, variant: VariantName | No
 def compare(reference: Side, candidate: Side, *, tolerance: Fraction | None = None) -> Comparison:
     """What moved between two sides of one dataset; `tolerance` says when N is too small, default that of the gate.
 
-    Raises `ContractError(DatasetChanged)` for two datasets, for other incidents of one, and for sides without
-    an arm in common; `ContractError(ScorecardInvalid)` for a figure that is not finite.
+    Raises `ContractError(DatasetChanged)` for two datasets, for other incidents of one, and for a side without
+    LivePath; `ContractError(ScorecardInvalid)` for a figure that is not finite.
     """
     if reference.dataset.sha256 != candidate.dataset.sha256:
         raise ContractError(
@@ -104,11 +104,12 @@ def compare(reference: Side, candidate: Side, *, tolerance: Fraction | None = No
             f"{candidate.dataset.sha256[:12]}; only measurements of one dataset can be compared.",
         )
     shared = [arm for arm in ARM_ORDER if arm in reference.arms and arm in candidate.arms]
-    if not shared:
-        raise ContractError(
-            Reason.DATASET_CHANGED,
-            f"{reference.name} and {candidate.name} have no arm in common; replay all incidents again.",
-        )
+    for one in (reference, candidate):
+        if "LivePath" not in one.arms:  # what is left would be the planted answers alone, which nobody loses
+            raise ContractError(
+                Reason.DATASET_CHANGED,
+                f"{one.name} has no arm LivePath, the one that measures; replay incidents that have telemetry.",
+            )
     for one in (reference, candidate):
         _refuse_non_finite(one)
     before, now = ({arm: one.arms[arm] for arm in shared} for one in (reference, candidate))

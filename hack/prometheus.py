@@ -1,6 +1,6 @@
 """A real Prometheus for tests: a plain process on loopback that scrapes one address, its data in a temporary folder.
 
-The binary is that of Debian's package `prometheus` (or any on PATH). `ensure()` installs it as root on Debian or Ubuntu.
+The binary is that of Debian's package `prometheus` (or any on PATH). `python -m hack.prometheus` installs it, as root on Debian or Ubuntu.
 """
 
 from __future__ import annotations
@@ -112,3 +112,7 @@ def _answers(process: subprocess.Popen[bytes], url: str) -> bool:
             pass
         time.sleep(0.05)
     return False
+
+
+if __name__ == "__main__":
+    print(ensure())

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rca_rollout.api.live import ConditionReading, LiveCondition, OnNoData, ReadingState, Role
+from rca_rollout.core.lifecycle.comparison import show
 from rca_rollout.core.lifecycle.conditions import (
     ConditionsVerdict,
     Reading,
     Subject,
     judge,
     render,
-    show,
 )
 
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
 
 from rca_rollout.api.live import (
     PLACEHOLDERS,
@@ -22,6 +21,7 @@ from rca_rollout.api.live import (
     Role,
 )
 from rca_rollout.core.clock import earliest, stamp
+from rca_rollout.core.lifecycle.comparison import CONTRARY, SIGN, holds, misleading, number, show
 
 # A query may take 10 s, and wait for its turn; a reading that is older than this beyond its interval is not fresh.
 SLACK = timedelta(seconds=60)
@@ -237,15 +237,15 @@ def _read(condition: LiveCondition, reading: Reading) -> tuple[ReadingState, str
         return ReadingState.NO_DATA, None, "the query found no series"
     numbers = [number(text) for text in reading.values]
     finite = [each for each in numbers if each is not None]
-    bad = [each for each in finite if not _holds(each, condition)]
+    bad = [each for each in finite if not holds(each, condition)]
     pick = max if condition.operator in (Operator.LESS_THAN, Operator.LESS_THAN_OR_EQUAL) else min
     if bad:
         worst = pick(bad)
         several = f", {len(bad)} of {len(numbers)} series" if len(numbers) > 1 else ""
         text = (
-            f"{show(worst)} {_CONTRARY[condition.operator]} {condition.threshold} ({condition.role}{several})"
+            f"{show(worst)} {CONTRARY[condition.operator]} {condition.threshold} ({condition.role}{several})"
         )
-        if _misleading(worst, condition):
+        if misleading(worst, condition):
             text = text.replace(show(worst), str(worst)[:40], 1)
         return ReadingState.VIOLATED, show(worst), text
     if len(finite) < len(numbers):
@@ -255,63 +255,8 @@ def _read(condition: LiveCondition, reading: Reading) -> tuple[ReadingState, str
     return (
         ReadingState.HOLDS,
         show(worst),
-        f"{show(worst)} {_SIGN[condition.operator]} {condition.threshold} ({condition.role})",
+        f"{show(worst)} {SIGN[condition.operator]} {condition.threshold} ({condition.role})",
     )
-
-
-def number(text: str) -> Decimal | None:
-    """A value as Prometheus writes it; None for NaN, the infinities and what is no number."""
-    try:
-        value = Decimal(text)
-    except InvalidOperation:
-        return None
-    return value if value.is_finite() else None
-
-
-def _holds(value: Decimal, condition: LiveCondition) -> bool:
-    """Exactly: no float is compared."""
-    limit = condition.limit
-    match condition.operator:
-        case Operator.LESS_THAN:
-            return value < limit
-        case Operator.LESS_THAN_OR_EQUAL:
-            return value <= limit
-        case Operator.GREATER_THAN:
-            return value > limit
-        case Operator.GREATER_THAN_OR_EQUAL:
-            return value >= limit
-
-
-_SIGN = {
-    Operator.LESS_THAN: "<",
-    Operator.LESS_THAN_OR_EQUAL: "<=",
-    Operator.GREATER_THAN: ">",
-    Operator.GREATER_THAN_OR_EQUAL: ">=",
-}
-_CONTRARY = {
-    Operator.LESS_THAN: ">=",
-    Operator.LESS_THAN_OR_EQUAL: ">",
-    Operator.GREATER_THAN: "<=",
-    Operator.GREATER_THAN_OR_EQUAL: "<",
-}
-
-
-def show(value: Decimal) -> str:
-    """Three significant digits, whole numbers whole: `0.312`, `12.3`, `48211`, `1.20e-9`."""
-    size = value.adjusted()
-    if value == 0:
-        return "0"
-    if not -6 <= size <= 14:
-        return f"{value:.2e}".replace("e+", "e")
-    if value == value.to_integral_value() or size >= 3:
-        return f"{value:.0f}"
-    text = f"{value:.{max(0, 2 - size)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _misleading(value: Decimal, condition: LiveCondition) -> bool:
-    """Whether the shown digits would hold where the value does not."""
-    return _holds(Decimal(show(value)), condition)
 
 
 def _reportable(one: Judged, now: datetime) -> bool:

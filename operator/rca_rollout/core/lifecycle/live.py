@@ -19,15 +19,8 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.api.values import Duration
 from rca_rollout.core.clock import stamp
 from rca_rollout.core.lifecycle import block
-from rca_rollout.core.lifecycle.conditions import (
-    ConditionsVerdict,
-    Judged,
-    Reading,
-    Subject,
-    judge,
-    number,
-    render,
-)
+from rca_rollout.core.lifecycle.comparison import number
+from rca_rollout.core.lifecycle.conditions import ConditionsVerdict, Judged, Reading, Subject, judge, render
 from rca_rollout.core.lifecycle.draft import Draft
 
 # No condition can have this name.

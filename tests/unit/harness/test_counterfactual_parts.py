@@ -462,3 +462,11 @@ def test_a_table_puts_back_nothing_for_a_term_that_there_is_not():
     now = {"cause": {"a": "0.1"}, "trap": {"a": "0.04", "b": "0.3"}}
     found = [one for one in changes(now, then, table="onset") if one[0] == "table"]
     assert found == [("table", "floor -> onset", "the table changed: floor -> onset", Fraction("0.4"), True)]
+
+
+def test_the_size_of_a_new_or_lost_term_is_that_of_its_largest_figure_of_either_sign():
+    plain = {"cause": {"a": "0.5"}, "trap": {"a": "0.2"}}
+    signed = {"cause": {"a": "0.5", "n": "-0.5"}, "trap": {"a": "0.2", "n": "0.1"}}
+    assert changes(signed, plain)[0][2] == "the n term is new (up to -.50)"
+    first = {"cause": {"a": "0.5", "n": "0.1"}, "trap": {"a": "0.2", "n": "-0.5"}}
+    assert changes(plain, first)[0][2] == "the n term is gone (was up to -.50)"

@@ -127,3 +127,20 @@ def test_a_reference_is_asked_in_the_arms_that_it_and_the_run_have(make_scorecar
     assert asked(with_arms(card, live), both) == ["LivePath"]
     assert asked(with_arms(card, sentinel), both) == ["ScorerOnly"]
     assert asked(with_arms(card, sentinel, live.model_copy(update={"incidents": ()})), both) == ["ScorerOnly"]
+
+
+def test_an_arm_without_incidents_is_not_judged_at_all(make_scorecard, make_baseline):
+    card = make_scorecard()
+    sentinel, live = card.deterministic.arms_of("With")
+    result = evaluate(with_arms(card, sentinel, live.model_copy(update={"incidents": ()})), make_baseline())
+    assert [one.arm for one in result.checks if one.name == "ProtectedIncidents"] == ["ScorerOnly"]
+
+
+def test_a_component_that_is_much_slower_is_warned_about_in_words(make_scorecard, make_baseline):
+    result = evaluate(make_scorecard(seconds={"Without": "0.1", "With": "0.4"}), make_baseline())
+    assert [
+        (one.arm, one.variant, one.against, one.message) for one in result.checks if one.name == "MTTRRatio"
+    ] == [
+        (arm, "With", "Without", f"MTTR 0.400 s is more than 3 times 0.100 s, {arm} against Without")
+        for arm in ("LivePath", "ScorerOnly")
+    ]

@@ -2,6 +2,9 @@
 
 prepare -> the engine, once per repeat, each in a process of its own with another PYTHONHASHSEED and another
 order -> scorecard. Any command that speaks protocol 1 can be the engine; it gets the redacted incidents only.
+
+That is for measuring one's own engine, no wall against a hostile one: here it runs as whoever starts the replay, and may
+read what they may read, the labels too. The wall is the Job's, where the labels are not mounted into its container.
 """
 
 import contextlib

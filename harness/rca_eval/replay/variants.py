@@ -33,6 +33,12 @@ def variants(component: str, modes: dict[str, str]) -> tuple[Variant, ...]:
         raise ContractError(
             Reason.USAGE, f"--component is {shown(component)}; name a mode key, or `none` for a batch run."
         )
+    if modes.get(component) == "Active":
+        raise ContractError(
+            Reason.USAGE,
+            f"--mode makes {shown(component)} Active everywhere, but it is judged: Shadow in Without, Active in With; "
+            "leave it out, or judge another --component.",
+        )
     keys = dict.fromkeys([*modes, *([] if component == BATCH else [component])], "Shadow")
     without = {**keys, **modes} if component == BATCH else {**keys, **modes, component: "Shadow"}
     found = [Variant(name="AllShadow", modes=keys), Variant(name="Without", modes=without)]

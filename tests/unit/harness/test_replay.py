@@ -16,8 +16,17 @@ from rca_eval.cli.main import run
 from rca_eval.cli.output import show
 from rca_eval.contract import canonical, encode_frame, pack, parse_baseline, parse_scorecard
 from rca_eval.data import PROFILES, baseline_bytes, ground_truth_bytes
+from rca_eval.engine import KEYS, LIVE_ACTIVATION
 from rca_eval.gate import evaluate
-from rca_eval.replay import DEFAULT_COMPONENT, Plan, from_scorecard, replay, to_text, variants
+from rca_eval.replay import (
+    DEFAULT_COMPONENT,
+    Plan,
+    from_scorecard,
+    references_of,
+    replay,
+    to_text,
+    variants,
+)
 from rca_eval.report import scorecard_table
 from rca_eval.report.scorecard_table import trust
 
@@ -60,9 +69,24 @@ def test_shadow_is_the_committed_baseline_byte_for_byte(scorecards, profile):
     mine = from_scorecard(scorecards[profile], comment=committed.comment)
     # Times are a machine's, and where a file comes from is its own; all else must be the very bytes of the file.
     timeless = mine.model_copy(
-        update={"mttr_seconds": committed.mttr_seconds, "provenance": committed.provenance}
+        update={
+            "mttr_seconds": committed.mttr_seconds,
+            "provenance": committed.provenance,
+            "references": committed.references,  # of Active, see below
+        }
     )
     assert to_text(timeless).encode() == baseline_bytes(profile)
+
+
+def test_active_is_what_the_committed_references_of_graded_say(scorecards):
+    committed = parse_baseline(baseline_bytes("graded"))
+    mine = list(references_of(scorecards["graded"]))
+    assert {(one.arm, one.active) for one in mine} == {
+        ("ScorerOnly", (LIVE_ACTIVATION,)),
+        ("LivePath", (LIVE_ACTIVATION,)),
+    }
+    assert all(one in committed.references for one in mine)
+    assert {one.active for one in committed.references} >= {(key,) for key in KEYS} | {tuple(sorted(KEYS))}
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -236,12 +260,13 @@ def test_every_bad_file_is_one_sentence_and_status_2(kind, command, tmp_path, ca
         ["replay", "--only", "GT-99"],
         ["replay", "--only", "GT-0"],
         ["replay", "--mode", "RcaMemory.Mode"],
+        ["replay", "--component", "RcaMemory.Mode", "--mode", "RcaMemory.Mode=Active"],
         ["replay", "--mode", "A=Active", "--mode", "A=Shadow"],
         ["replay", "--component", ""],
         ["replay", "--blend", "topo=1,tele=1"],
         ["replay", "--without-term", "topo"],
         ["replay", "--blend", "topo=1", "--engine", "true"],
-        ["replay", "--profile", "headroom"],
+        ["replay", "--profile", "nowhere"],
         ["replay", "--repeat", "0"],
         ["replay", "--store", "falkor://127.0.0.1:1"],
         ["replay", "--format", "xml"],
@@ -327,7 +352,7 @@ def test_a_scorecard_is_read_in_every_form_in_which_it_is_kept(form, scorecards,
 
 
 def test_words_of_an_engine_do_not_turn_a_scorecard_into_a_log(scorecards, tmp_path, capsys):
-    document = scorecards["graded"].plain()
+    document = scorecards["seed"].plain()  # nothing is committed of what it says in Active
     row = document["deterministic"]["variants"][-1]["arms"][-1]["incidents"][0]
     row["decision"] = "RCA-SCORECARD-BEGIN v1"
     path = tmp_path / "card.json"

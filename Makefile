@@ -19,10 +19,10 @@ demo: ## replay the incidents, then watch a good and a bad component on a real K
 demo-down: venv ## remove the demo and its cluster
 	@$(PY) -m hack.demo down
 
-test: venv ## all four rings of tests, from nothing
+test: venv ## all five rings of tests, from nothing
 	@$(PY) -m hack.rings $(if $(PYTEST_ARGS),-- $(PYTEST_ARGS))
 
-test-fast: venv ## the two rings that need no cluster, in under a minute
+test-fast: venv ## the two quick rings, which need no cluster and no server
 	@$(PY) -m hack.rings unit emulated $(if $(PYTEST_ARGS),-- $(PYTEST_ARGS))
 
 check: venv ## lint, types, layers, generated files, chart

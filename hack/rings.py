@@ -1,7 +1,8 @@
-"""`make test`: the four rings of tests, each with the cluster it needs, and one line per ring at the end.
+"""`make test`: the rings of tests, each with the cluster it needs, and one line per ring at the end.
 
     unit      pure: models, gate, decisions, the harness             nothing
     emulated  kopf in process against an emulated API server         nothing
+    process   the agent, the self-test, PostgreSQL and Prometheus    Debian's packages of these two
     cluster   the real API server: schemas, RBAC, conflicts          a control plane, no root
     node      the chart installed, images built, Jobs really run     a node: Docker, or root on Linux
 
@@ -49,7 +50,7 @@ API, NODE = (f"{os.environ.get('RCA_TEST_NAME', 'rca')}-{part}" for part in ("ap
 RING_TIMEOUT = float(os.environ.get("RCA_RING_TIMEOUT", "1800"))
 NOTHING_COLLECTED = 5
 # The rings without a cluster share nothing between files, so they use the machine's cores; four are enough.
-SIDE_BY_SIDE = ("unit", "emulated")
+SIDE_BY_SIDE = ("unit", "emulated", "process")
 MOST_WORKERS = 4
 
 
@@ -196,6 +197,7 @@ def _node() -> Iterator[dict[str, str]]:
 RINGS: Mapping[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
     "unit": _nothing,
     "emulated": _nothing,
+    "process": _nothing,
     "cluster": _control_plane,
     "node": _node,
 }

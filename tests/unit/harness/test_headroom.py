@@ -58,7 +58,9 @@ def test_the_gate_passes_a_component_that_helps_and_names_what_it_fixed(componen
     assert gate["verdict"] == "Passed"
     assert {row["incident"][:5] for row in gate["fixed"]} == FIXED[component]
     assert gate["regressed"] == []
-    assert [one["result"] for one in gate["checks"] if one["name"] == "NoEffect"] == ["Passed"]
+    results = {(one["name"], one["arm"]): one["result"] for one in gate["checks"]}
+    assert results["NoEffect", None] == "Passed"
+    assert results["ReferenceDrift", "LivePath"] == "Passed"
 
 
 def test_it_is_bundled_and_linted_but_never_gated_by_default():

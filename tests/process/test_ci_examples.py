@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 CI = ROOT / "examples" / "ci"
 BIN = Path(sys.executable).parent
 SCHEMAS = {

@@ -15,7 +15,7 @@ from rca_eval.serve import parse_listen
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.parse import InvalidSpec, parse
 
-FOLDER = Path(__file__).parents[3] / "examples" / "agent"
+FOLDER = Path(__file__).parents[2] / "examples" / "agent"
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from rca_eval.contract.scorecard import Reference, fingerprint
 from rca_eval.gate import CheckResult, GateContext, GatePolicy, evaluate
 from rca_eval.gate.evaluate import _verdict as verdict_of
-from rca_eval.gate.reference import reference_check
+from rca_eval.gate.reference import active_keys, reference_check
 from rca_eval.gate.subject import Subject
 
 BATCH = GateContext(component=False)
@@ -144,3 +144,26 @@ def test_a_component_that_is_much_slower_is_warned_about_in_words(make_scorecard
         (arm, "With", "Without", f"MTTR 0.400 s is more than 3 times 0.100 s, {arm} against Without")
         for arm in ("LivePath", "ScorerOnly")
     ]
+
+
+def test_only_modes_that_are_active_choose_the_reference(make_scorecard):
+    card = make_scorecard()
+    modes = {"Z.Mode": "Active", "K.Mode": "Active", "A.Mode": "Shadow"}
+    rows = tuple(one.model_copy(update={"modes": modes}) for one in card.deterministic.variants)
+    card = card.model_copy(update={"deterministic": card.deterministic.model_copy(update={"variants": rows})})
+    assert active_keys(subject(card)) == ("K.Mode", "Z.Mode")
+
+
+def test_a_term_that_is_no_number_is_found_although_the_scores_are(make_scorecard, make_baseline):
+    card = make_scorecard()
+    sentinel, live = card.deterministic.arms_of("With")
+    first, *rest = live.incidents
+    best, *others = first.candidates
+    broken = first.model_copy(
+        update={"candidates": (best.model_copy(update={"terms": {"topo": "NaN"}}), *others)}
+    )
+    result = evaluate(
+        with_arms(card, sentinel, live.model_copy(update={"incidents": (broken, *rest)})), make_baseline()
+    )
+    assert result.reason == "NonFinite"
+    assert "a score of GT-01" in result.message

@@ -167,3 +167,12 @@ def test_a_term_that_is_no_number_is_found_although_the_scores_are(make_scorecar
     )
     assert result.reason == "NonFinite"
     assert "a score of GT-01" in result.message
+
+
+def test_the_time_of_a_baseline_is_that_of_the_arm(make_scorecard, make_baseline):
+    whole = make_baseline()
+    times = tuple(
+        row.model_copy(update={"value": f"{at}.000000000"}) for at, row in enumerate(whole.mttr_seconds, 1)
+    )
+    found = subject(make_scorecard(), whole.model_copy(update={"mttr_seconds": times}))
+    assert [found.baseline_seconds(row.arm) for row in times] == [1, 2]

@@ -110,7 +110,7 @@ class World:
         for _ in range(self.chance.randrange(4) if self.kills else 0):
             self._at(self.chance.uniform(5, self.calm), self._kill)
         for _ in range(self.chance.randrange(1, 4) if self.deletions else 0):
-            self._at(self.chance.uniform(15, self.calm), self._delete)
+            self._at(self.calm + self.chance.uniform(15, 90), self._delete)
 
     def run(self, until: float) -> None:
         while self._events and self._events[0][0] <= until:
@@ -218,7 +218,10 @@ class World:
         self._at(at + self.chance.uniform(0, 1), lambda t: self._step(number, epoch + 1, t))
 
     def _delete(self, _: float) -> None:
-        if all(process.state.view is not None for process in self.processes):
+        # Whoever has not seen the present holder's name cannot know that there was one: deleted twice within two looks,
+        # the Lease was never there for him. That is the known limit (docs/operations.md).
+        holder = self.server.record.holder if self.server.record else ""
+        if holder and all(process.state.holder == holder for process in self.processes):
             self.server.record = None
 
 
@@ -238,11 +241,12 @@ def test_no_two_processes_ever_may_write_at_one_time_and_one_leads_when_the_trou
 @settings(max_examples=200, deadline=None)
 @given(st.integers(min_value=0, max_value=2**63))
 def test_a_lease_that_is_deleted_makes_no_second_leader(seed: int) -> None:
-    """Its holder does not know yet. Whoever has seen it before waits as if it were held."""
-    world = World(Random(seed), calm=120.0, kills=False, deletions=True)
-    world.run(240.0)
+    """Its holder does not know yet. Whoever has seen it before waits as if it were held. Here the messages arrive when the
+    Lease is deleted: one that comes late could make it anew for somebody who does not lead any more."""
+    world = World(Random(seed), calm=60.0, kills=False, deletions=True)
+    world.run(300.0)
     alive = [process for process in world.processes if not process.lost]
-    assert len(world.leaders(240.0)) == min(1, len(alive))
+    assert len(world.leaders(300.0)) == min(1, len(alive))
 
 
 # -- the spans

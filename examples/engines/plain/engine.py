@@ -51,9 +51,10 @@ for run in json.loads((incidents / "manifest.json").read_text())["runs"]:
     answer = {"variant": run["variant"], "arm": run["arm"], "case": run["case"]}
     answer["candidates"] = rank(incident, run["modes"])
     answer["seconds"] = round(time.perf_counter() - began, 6)
-    if run["modes"].get(KEY) != "Active":  # what it would rank is written down, and governs nothing
-        active = rank(incident, {**run["modes"], KEY: "Active"})
-        answer["wouldBe"] = {KEY: [one["entity"] for one in active]}
+    shadow = [key for key, mode in run["modes"].items() if mode != "Active"]
+    active = {key: rank(incident, {**run["modes"], key: "Active"}) for key in shadow}
+    # What it would rank with each of them Active is written down, and governs nothing.
+    answer["wouldBe"] = {key: [one["entity"] for one in ranking] for key, ranking in active.items()}
     predictions.append(answer)
 engine = {"name": "plain", "version": "1"}
 (output / "predictions.json").write_text(json.dumps({"protocol": 1, "engine": engine, "predictions": predictions}))

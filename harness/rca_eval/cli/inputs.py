@@ -49,7 +49,9 @@ def known_profile(name: str) -> Profile:
     for profile in ALL_PROFILES:
         if profile == name:
             return profile
-    raise ContractError(Reason.USAGE, f"--profile is {name}; the bundled profiles are {', '.join(ALL_PROFILES)}.")
+    raise ContractError(
+        Reason.USAGE, f"--profile is {name}; the bundled profiles are {', '.join(ALL_PROFILES)}."
+    )
 
 
 def scorecard(path: Path) -> Scorecard:

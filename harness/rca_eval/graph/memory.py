@@ -17,7 +17,7 @@ from rca_eval.graph.store import GraphStore
 
 FIELD = "embedding1"  # another embedding is another field: vectors of two kinds must never be compared
 FIRST_BATCH, LAST_BATCH, WIDER = 64, 4096, 4
-NEAR_ENOUGH = 0.5  # cosine; safely below the similarity from which an incident is recalled
+NEAR_ENOUGH = 0.4  # cosine; safely below the similarity from which an incident is recalled, whatever words share a place
 INDEX_SECONDS = 10
 
 INDEXES = "CALL db.indexes() YIELD label, properties, status RETURN label, properties, status"

@@ -66,7 +66,9 @@ def baseline(dataset: str, ids: tuple[str, ...] = IDS) -> str:
         provenance=BaselineProvenance(engine=ENGINE, created_by="a test"),
         dataset=_dataset(sha256(dataset.encode()), ids),
         arms=_arms(ids=ids),
-        mttr_seconds=tuple(BaselineMttr(arm=arm.arm, value=nine(Fraction("0.003"))) for arm in _arms(ids=ids)),
+        mttr_seconds=tuple(
+            BaselineMttr(arm=arm.arm, value=nine(Fraction("0.003"))) for arm in _arms(ids=ids)
+        ),
     )
     return canonical(whole).decode()
 

@@ -16,9 +16,7 @@ def rows(result, name):
     return [check for check in result.checks if check.name == name]
 
 
-def test_an_equal_candidate_passes_and_is_told_that_it_had_no_effect(
-    make_scorecard, make_baseline
-):
+def test_an_equal_candidate_passes_and_is_told_that_it_had_no_effect(make_scorecard, make_baseline):
     result = evaluate(make_scorecard(), make_baseline())
     assert (result.verdict, result.exit_code, result.reason) == ("Passed", 0, "GatePassed")
     assert rows(result, "NoEffect")[0].result == "Warning"

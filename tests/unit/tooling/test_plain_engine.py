@@ -120,7 +120,14 @@ def test_in_shadow_it_writes_down_what_it_ranks_in_active(tmp_path: Path) -> Non
     logged = json.loads(written)["predictions"][0]["wouldBe"]
     assert logged == {"RcaTopologyBoost.Mode": [entity for entity, _ in active]}
     assert active != ranked
-    assert "wouldBe" not in json.loads(active_bytes)["predictions"][0]
+    assert json.loads(active_bytes)["predictions"][0]["wouldBe"] == {}
+
+
+def test_of_a_key_that_it_does_not_know_it_writes_down_that_nothing_would_change(tmp_path: Path) -> None:
+    written, ranked = run(tmp_path, incident(), {"Other.Mode": "Shadow"})
+    assert json.loads(written)["predictions"][0]["wouldBe"] == {
+        "Other.Mode": [entity for entity, _ in ranked]
+    }
 
 
 def test_an_unknown_mode_is_shadow(tmp_path: Path) -> None:

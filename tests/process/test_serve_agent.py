@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from rca_testing.agents import RunningAgent, agent, firing
+from rca_testing.agents import RunningAgent, agent, firing, wait_until
 from rca_testing.mounted import Mounted
 
 from rca_eval.contract import dump_exact, parse_ground_truth
@@ -121,7 +121,12 @@ def test_shadow_decisions_are_told_as_lines_and_counted(world: World) -> None:
     before = {key: counted(world, key) for key in KEYS}
     told = world.agent.ask(alert_of(3, fingerprint="counted"))
     schema = jsonschema.Draft202012Validator(json.loads(line_schema()))
-    lines = [line for line in world.agent.lines if line.get("incident") == told["incidentId"]]
+
+    def lines_of_it() -> list[dict[str, Any]]:
+        return [line for line in world.agent.lines if line.get("incident") == told["incidentId"]]
+
+    wait_until(lambda: len(lines_of_it()) >= len(KEYS))  # the answer and the lines come by two ways
+    lines = lines_of_it()
     assert [line["component"] for line in lines] == list(KEYS)
     for line in lines:
         schema.validate(line)
@@ -246,6 +251,7 @@ def test_requests_are_logged_without_what_could_be_secret(world: World) -> None:
     assert answer.headers["x-request-id"] == "my-request.1"
     world.agent.http.get("/healthz", headers={"X-Request-Id": "bad id\x01geheim"})
     world.agent.http.get("/gone")
+    wait_until(lambda: any(line.get("requestId") == "my-request.1" for line in world.agent.lines))
     line = next(line for line in world.agent.lines if line.get("requestId") == "my-request.1")
     assert (line["event"], line["path"], line["status"]) == ("request", "/kpis", 200)
     assert "geheim" not in json.dumps(world.agent.lines)

@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from rca_eval.contract import Scorecard, parse_baseline
-from rca_eval.data import PROFILES, Profile, baseline_bytes, ground_truth_bytes
+from rca_eval.data import ALL_PROFILES, Profile, baseline_bytes, ground_truth_bytes
 from rca_eval.engine import KEYS
 from rca_eval.replay import Plan, from_scorecard, replay, to_text, variants, with_references
 
@@ -34,8 +34,8 @@ def measure(profile: Profile) -> list[Scorecard]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m hack.baselines", description=__doc__)
-    parser.add_argument("profiles", nargs="*", choices=[*PROFILES, []], help="default: all")
-    for profile in parser.parse_args().profiles or PROFILES:
+    parser.add_argument("profiles", nargs="*", choices=[*ALL_PROFILES, []], help="default: all")
+    for profile in parser.parse_args().profiles or ALL_PROFILES:
         path = DATA / f"baseline.{profile}.json"
         comment = parse_baseline(baseline_bytes(profile)).comment if path.exists() else ""
         cards = measure(profile)

@@ -11,6 +11,7 @@ from rca_eval.ablate.judge import CHECKS
 from rca_eval.ablate.run import ALL_SHADOW
 from rca_eval.cli.main import run as command_line
 from rca_eval.contract import canonical, parse_baseline, parse_ground_truth, sha256
+from rca_eval.contract.scorecard import fingerprint
 from rca_eval.data import PROFILES, baseline_bytes, ground_truth_bytes
 from rca_eval.engine import HYPOTHESES, KEYS, LIVE_ACTIVATION, MEMORY, Blend, parse_blend, parse_without
 from rca_eval.gate.subject import accuracy
@@ -39,6 +40,19 @@ def test_every_combination_finds_all_nine_causes_in_both_arms_and_all_checks_hol
             ("LivePath", 9, 1),
         ]
     assert judge(matrix, tolerance=Fraction(0)) == []
+
+
+@pytest.mark.parametrize("profile", ["graded", "headroom"])
+def test_every_other_combination_answers_what_was_committed(store, profile):
+    references = parse_baseline(baseline_bytes(profile)).references
+    matrix = run(subject(profile), store, blend=Blend(), name="test-references")
+    answered = {
+        (tuple(sorted(active)), arm.arm): {row.id: fingerprint(row) for row in arm.incidents}
+        for active, arms in matrix.arms.items()
+        if active != ALL_SHADOW
+        for arm in arms
+    }
+    assert {(one.active, one.arm): one.incidents for one in references} == answered
 
 
 @pytest.mark.parametrize("profile", PROFILES)

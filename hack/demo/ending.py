@@ -37,11 +37,18 @@ def _keys(before: dict[str, str], after: dict[str, str]) -> Table:
 
 
 def _metrics(cluster: Cluster) -> list[str]:
-    """Read through the API server's proxy, so that it works from outside the cluster."""
-    path = f"/api/v1/namespaces/{NAMESPACE}/services/{RELEASE}-metrics:metrics/proxy/metrics"
-    lines = cluster.kubectl("get", "--raw", path, what="reading the metrics").splitlines()
-    wanted = [line for line in lines if line.startswith(METRICS)]
-    return [line for line in wanted if not (line.startswith(STATES) and line.endswith(" 0.0"))]
+    """Of the replica that leads; the standby has no components. Through the API server's proxy, as from outside."""
+    for pod in cluster.objects("pods"):
+        ports = [port for one in pod["spec"]["containers"] for port in one.get("ports") or ()]
+        metrics = [port["containerPort"] for port in ports if port.get("name") == "metrics"]
+        if not metrics or not pod["metadata"]["name"].startswith(f"{RELEASE}-"):
+            continue
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}:{metrics[0]}/proxy/metrics"
+        lines = cluster.kubectl("get", "--raw", path, what="reading the metrics").splitlines()
+        if "rca_leader 1.0" in lines:
+            wanted = [line for line in lines if line.startswith(METRICS)]
+            return [line for line in wanted if not (line.startswith(STATES) and line.endswith(" 0.0"))]
+    raise DemoError("no replica of the operator says that it leads")
 
 
 def show(console: Console, cluster: Cluster, before: dict[str, str], seen: list[Row]) -> None:

@@ -133,7 +133,8 @@ def _run_engine(plan: Plan, incidents: Path, output: Path, repeat: int) -> Predi
         # Of the caller's own RCA_EVAL_ settings none may reach an engine: one of them could name the labels.
         **{name: value for name, value in os.environ.items() if not name.startswith("RCA_EVAL_")},
         **plan.settings,
-        "RCA_ENGINE_STORE": plan.store,
+        # An address may hold a password, and what lies in a store is not for a foreign engine.
+        **({"RCA_ENGINE_STORE": plan.store} if tuple(plan.engine) == REFERENCE_ENGINE else {}),
         "RCA_EVAL_INCIDENTS": str(incidents),
         "RCA_EVAL_OUTPUT": str(output),
         "RCA_EVAL_REVISION": plan.revision,

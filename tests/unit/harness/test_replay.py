@@ -220,6 +220,13 @@ def test_an_engine_gets_no_setting_that_could_name_the_labels(tmp_path, monkeypa
     capsys.readouterr()
 
 
+def test_a_foreign_engine_is_not_told_the_store_and_its_password(tmp_path, capsys):
+    seen = tmp_path / "seen"
+    run(["replay", "--engine", f"sh -c 'env > {seen}'", "--store", "falkor://me:geheim@127.0.0.1:1"])
+    assert "geheim" not in seen.read_text()
+    assert "geheim" not in capsys.readouterr().err
+
+
 BAD_FILES = {
     "absent": lambda path: None,
     "folder": lambda path: path.mkdir(),

@@ -66,7 +66,6 @@ MUTANTS = (
         AGAINST,
         AGAINST.replace('"Unreachable", ', ""),
         "who cannot be reached is not refuted",
-        equivalent="candidates are what the symptom reaches by calls (`graph.store.CANDIDATES`), so none of them is unreachable by the same calls",
     ),
     _e(
         "contradiction-late-gone",

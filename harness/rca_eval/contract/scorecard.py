@@ -112,6 +112,11 @@ class VariantResult(Model):
     same_as: VariantName | None = None
     arms: Arms = ()
 
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The mode keys that were Active, in order."""
+        return tuple(sorted(key for key, value in self.modes.items() if value == "Active"))
+
     @model_validator(mode="after")
     def _either(self) -> Self:
         if self.same_as is not None and self.arms:

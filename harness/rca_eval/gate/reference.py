@@ -35,8 +35,8 @@ def reference_check(s: Subject) -> Iterator[CheckResult]:
 
 def active_keys(s: Subject) -> tuple[str, ...]:
     """The mode keys that were Active where the judged variant ran, in order."""
-    modes = next((v.modes for v in s.scorecard.deterministic.variants if v.name == s.candidate_name), {})
-    return tuple(sorted(key for key, value in modes.items() if value == "Active"))
+    judged = (v.active for v in s.scorecard.deterministic.variants if v.name == s.candidate_name)
+    return next(judged, ())
 
 
 def _row(s: Subject, arm: str, found: dict[str, str], reference: Reference) -> CheckResult:

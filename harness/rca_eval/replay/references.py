@@ -11,12 +11,11 @@ def references_of(card: Scorecard) -> Iterator[Reference]:
     """One for each arm of each variant with a component Active. Raises `ContractError(BaselineInvalid)`."""
     check_measured(card)
     for variant in card.deterministic.variants:
-        active = tuple(sorted(key for key, value in variant.modes.items() if value == "Active"))
-        if not active:
+        if not variant.active:
             continue
         for arm in card.deterministic.arms_of(variant.name) or ():
             yield Reference(
-                active=active,
+                active=variant.active,
                 arm=arm.arm,
                 incidents={result.id: fingerprint(result) for result in arm.incidents},
             )

@@ -18,7 +18,7 @@ def command(
     dataset: Annotated[
         Path | None, typer.Argument(help="ground truth file; default: a bundled profile")
     ] = None,
-    profile: Annotated[str, typer.Option(help="bundled incidents: graded or seed")] = "graded",
+    profile: Annotated[str, typer.Option(help="bundled incidents: graded, seed or headroom")] = "graded",
     baseline: Annotated[
         Path | None, typer.Option(help="adds margins; default: the bundled one of the same dataset")
     ] = None,

@@ -27,7 +27,7 @@ class Form(StrEnum):
 
 
 def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
-    profile: Annotated[str, typer.Option(help="bundled incidents: graded or seed")] = "graded",
+    profile: Annotated[str, typer.Option(help="bundled incidents: graded, seed or headroom")] = "graded",
     dataset: Annotated[Path | None, typer.Option(help="your ground truth, instead of a profile")] = None,
     baseline: Annotated[
         Path | None, typer.Option(help="default: the bundled one, else the engine's own answers")

@@ -27,7 +27,7 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     dataset: Annotated[
         Path | None, typer.Argument(help="ground truth file; default: a bundled profile")
     ] = None,
-    profile: Annotated[str, typer.Option(help="bundled incidents: graded or seed")] = "graded",
+    profile: Annotated[str, typer.Option(help="bundled incidents: graded, seed or headroom")] = "graded",
     strict: Annotated[bool, typer.Option("--strict", help="warnings are errors")] = False,
     expect: Annotated[int | None, typer.Option(min=0, help="incidents that the file must hold")] = None,
     baseline: Annotated[Path | None, typer.Option(help="hold the dataset against this baseline")] = None,

@@ -30,7 +30,7 @@ MAX_TIMEOUT = 86400
 
 
 def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
-    profile: Annotated[str, typer.Option(help="bundled incidents: graded or seed")] = "graded",
+    profile: Annotated[str, typer.Option(help="bundled incidents: graded, seed or headroom")] = "graded",
     dataset: Annotated[Path | None, typer.Option(help="ground truth file, instead of a profile")] = None,
     component: Annotated[
         str, typer.Option(help="mode key to judge: With = this one Active; `none` for a batch run")

@@ -31,7 +31,7 @@ class State(StrEnum):
 def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     incident: Annotated[str, typer.Argument(help="its id or the beginning of it, e.g. GT-04")],
     agent: Annotated[str, typer.Option(help="address of the agent, e.g. http://127.0.0.1:8080")],
-    profile: Annotated[str, typer.Option(help="bundled incidents: graded or seed")] = "graded",
+    profile: Annotated[str, typer.Option(help="bundled incidents: graded, seed or headroom")] = "graded",
     dataset: Annotated[Path | None, typer.Option(help="ground truth file, instead of a profile")] = None,
     status: Annotated[
         State, typer.Option(help="what the notification says: firing or resolved")

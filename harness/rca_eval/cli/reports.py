@@ -35,7 +35,9 @@ DatasetOption = Annotated[
     Path | None,
     typer.Option(help="ground truth file, for the context; default: a bundled one with the same digest"),
 ]
-ProfileOption = Annotated[str | None, typer.Option(help="bundled incidents, for the context: graded, seed or headroom")]
+ProfileOption = Annotated[
+    str | None, typer.Option(help="bundled incidents, for the context: graded, seed or headroom")
+]
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ class RunReconciler:
             effective=_effective(component, siblings),
             job=job,
             pods=pods,
-            admitted=self._admitted(run, suite),
+            admission=self._admission(run, suite),
             settings=RunSettings(world.settings.harness_image, world.settings.pull_policy),
             context=context_of(siblings) if isinstance(component, RcaComponent) else None,
         )
@@ -177,10 +177,10 @@ class RunReconciler:
             return Problem(Reason.INVALID_SPEC, f"RcaComponent {name}: {component.message}")
         return component
 
-    def _admitted(self, run: EvalRun, suite: Any) -> bool:
-        """Whether this run is among the first that may run: those that run already, then the oldest."""
+    def _admission(self, run: EvalRun, suite: SuiteFacts | Problem) -> Problem | None:
+        """None where this run is among the first that may run: those that run already, then the oldest."""
         if isinstance(suite, Problem):
-            return False
+            return suite
         order: list[tuple[bool, str, str]] = []
         for raw in self._world.cache.runs_of_suite(run.metadata.namespace, run.spec.suite_ref.name):
             status = raw.get("status") or {}
@@ -192,7 +192,12 @@ class RunReconciler:
             order.append((waiting, str(raw["metadata"].get("creationTimestamp")), raw["metadata"]["name"]))
         order.sort()
         first = [name for _, _, name in order[: suite.spec.max_concurrent_runs]]
-        return run.metadata.name in first or run.metadata.name not in [name for _, _, name in order]
+        if run.metadata.name in first or run.metadata.name not in [name for _, _, name in order]:
+            return None
+        return Problem(
+            Reason.WAITING_FOR_TURN,
+            "waits for its turn: the suite runs as many evaluations as maxConcurrentRuns allows",
+        )
 
     async def _read(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem | None:
         """The scorecard, from where it is stored already or else from the log."""

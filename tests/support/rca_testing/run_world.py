@@ -83,7 +83,7 @@ class Road:
         self.component: RcaComponent | Problem | None = component()
         self.suite: Any = suites.facts()
         self.effective = {evidence.KEY: "Shadow"}
-        self.admitted = True
+        self.admission: Problem | None = None
         self.jobs: dict[str, Body] = {}
         self.pods: list[Body] = []
         self.reading: Reading | Problem | None = None
@@ -114,7 +114,7 @@ class Road:
             effective=self.effective,
             job=self.jobs.get(ref.name) if ref else None,
             pods=self.pods,
-            admitted=self.admitted,
+            admission=self.admission,
             settings=SETTINGS,
             reading=self.reading,
             log_tail=self.tail,

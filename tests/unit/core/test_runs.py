@@ -60,11 +60,11 @@ def test_without_a_component_the_modes_are_measured_as_they_are() -> None:
 
 def test_a_run_waits_for_its_turn_without_writing_and_takes_it() -> None:
     road = Road()
-    road.admitted = False
+    road.admission = Problem("WaitingForTurn", "waits for its turn")
     road.settle()
     assert (road.status.phase, road.status.reason) == (RunPhase.PENDING, "WaitingForTurn")
     assert road.done == []
-    road.admitted = True
+    road.admission = None
     road.settle()
     assert road.done == ["CreateJob"]
 
@@ -193,7 +193,7 @@ def test_a_disruption_is_free_and_bounded() -> None:
 def test_a_disrupted_attempt_s_job_goes_and_the_next_one_waits_for_its_turn() -> None:
     road = Road().running()
     road.job_ends(pods=[pod("Failed", {"eval-1": ended(137)}, DRAINED)])
-    road.admitted = False
+    road.admission = Problem("WaitingForTurn", "waits for its turn")
     road.settle()
     assert (road.status.phase, road.jobs) == (RunPhase.PENDING, {})
     assert road.status.job_ref is None

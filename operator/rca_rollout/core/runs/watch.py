@@ -1,0 +1,117 @@
+"""One attempt: its Job is named, made, looked at, and tried again when the cluster took it away."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from rca_rollout.api.common import EventType, ObjectRef, RunPhase
+from rca_rollout.api.component_status import Transition
+from rca_rollout.api.reasons import Reason
+from rca_rollout.core import names
+from rca_rollout.core.jobs import JobInputs, build_job
+from rca_rollout.core.owners import owned
+from rca_rollout.core.pods import Broken, Disrupted, Outcome, Running, Succeeded, diagnose
+from rca_rollout.core.problem import Problem
+from rca_rollout.core.runs.conclude import conclude
+from rca_rollout.core.runs.ending import WAIT_FOR_SUITE, conditions_of, end, wait
+from rca_rollout.core.runs.snapshot import CreateJob, DeleteJob, RunPlan, RunSnapshot
+from rca_rollout.core.suites import SuiteFacts
+from rca_rollout.core.variants import Variant
+
+MAX_ATTEMPTS = 4  # the first, and three that were disrupted from outside
+
+
+def outcome_of(snapshot: RunSnapshot, now: datetime) -> Outcome | None:
+    """What became of the Job, or None while there is none. Also tells the shell whether there is a log to read."""
+    if snapshot.job is None or isinstance(snapshot.suite, Problem):
+        return None
+    timeout = snapshot.suite.spec.job.start_timeout.delta
+    return diagnose(snapshot.job, snapshot.pods, start_timeout=timeout, now=now)
+
+
+def start(snapshot: RunSnapshot, now: datetime) -> RunPlan:
+    run = snapshot.run
+    if held := snapshot.admission:
+        return wait(snapshot, held.reason, held.message, now, None)
+    attempt = run.status.attempts + 1
+    name = names.job_name(run.metadata.name, run.metadata.uid, attempt)
+    status = run.status.evolve(
+        phase=RunPhase.RUNNING,
+        reason=Reason.RUN_IN_PROGRESS,
+        message=f"Job {name}",
+        attempts=attempt,
+        job_ref=ObjectRef(name=name, uid=""),
+        started_at=run.status.started_at or now,
+    )
+    return RunPlan(conditions_of(snapshot, status, now), wake_at=now)
+
+
+def watch(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
+    status, job = snapshot.run.status, snapshot.job
+    ref = status.job_ref
+    assert ref is not None  # noqa: S101 - the caller has looked
+    if job is None:
+        if ref.uid:
+            text = f"Job {ref.name} was deleted before it ended: the evaluation is tried again"
+            return end(snapshot, RunPhase.ERROR, Reason.JOB_LOST, text, now)
+        return RunPlan(status, (CreateJob(job_body(snapshot, suite)),), wake_at=now + timedelta(seconds=10))
+    uid = str(job["metadata"]["uid"])
+    if not owned(job, snapshot.run.metadata.uid):
+        text = f"a Job named {ref.name} exists and is not ours: delete it"
+        return end(snapshot, RunPhase.ERROR, Reason.JOB_CONFLICT, text, now)
+    if ref.uid and ref.uid != uid:
+        text = f"Job {ref.name} was replaced by another of that name: the evaluation is tried again"
+        return end(snapshot, RunPhase.ERROR, Reason.JOB_LOST, text, now)
+    if not ref.uid:
+        return RunPlan(status.evolve(job_ref=ObjectRef(name=ref.name, uid=uid)), wake_at=now)
+    outcome = outcome_of(snapshot, now)
+    match outcome:
+        case Running(wake_at=wake, note=note):
+            text = f"Job {ref.name}" + (f": {note}" if note else "")
+            return wait(snapshot, Reason.RUN_IN_PROGRESS, text, now, wake, phase=RunPhase.RUNNING)
+        case Disrupted(message=message):
+            return _again(snapshot, message, now)
+        case Broken(reason=reason, message=message):
+            return end(snapshot, RunPhase.ERROR, reason, message, now, tail=snapshot.log_tail)
+        case Succeeded(wall_seconds=walls):
+            return conclude(snapshot, suite, walls, now)
+        case _:
+            return RunPlan(status, wake_at=now + WAIT_FOR_SUITE)
+
+
+def _again(snapshot: RunSnapshot, message: str, now: datetime) -> RunPlan:
+    """A disruption from outside is nobody's fault: the next attempt is free, within a limit."""
+    status = snapshot.run.status
+    if status.attempts >= MAX_ATTEMPTS:
+        return end(
+            snapshot, RunPhase.ERROR, Reason.EVICTED, f"{message}; {status.attempts} attempts in all", now
+        )
+    ref = status.job_ref
+    drop = (DeleteJob(ref.name, ref.uid),) if ref else ()
+    new = status.evolve(phase=RunPhase.PENDING, reason=Reason.EVICTED, message=message, job_ref=None)
+    event = Transition(
+        reason=Reason.EVICTED, message=f"attempt {status.attempts}: {message}", type=EventType.WARNING, at=now
+    )
+    return RunPlan(conditions_of(snapshot, new, now), drop, wake_at=now, event=event)
+
+
+def job_body(snapshot: RunSnapshot, suite: SuiteFacts) -> dict[str, Any]:
+    run, inputs = snapshot.run, snapshot.run.status.inputs
+    assert inputs is not None  # noqa: S101 - no Job without inputs
+    return build_job(
+        suite.spec,
+        JobInputs(
+            namespace=run.metadata.namespace,
+            run=run.metadata.name,
+            run_uid=run.metadata.uid,
+            attempt=run.status.attempts,
+            component=run.spec.component_ref.name if run.spec.component_ref else None,
+            suite=run.spec.suite_ref.name,
+            revision=inputs.revision or "none",
+            dataset_sha256=inputs.dataset_sha256 or "",
+            variants=tuple(Variant(v.name, dict(v.modes)) for v in inputs.variants),
+            harness_image=inputs.harness_image or snapshot.settings.harness_image,
+            pull_policy=snapshot.settings.pull_policy,
+        ),
+    )

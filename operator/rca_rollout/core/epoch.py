@@ -11,17 +11,18 @@ import rfc8785
 
 from rca_rollout.api.component import RcaComponentSpec
 from rca_rollout.core.names import short_hash
+from rca_rollout.core.revision import Running, declared
 from rca_rollout.core.suites import SuiteFacts
 
 _DIGITS = 16
 
 
-def epoch_parts(component: RcaComponentSpec, suite: SuiteFacts) -> dict[str, Any]:
+def epoch_parts(component: RcaComponentSpec, suite: SuiteFacts, running: Running) -> dict[str, Any]:
     """All that makes evidence evidence for this change. Not resources, scheduling, intervals, deadlines, suspension:
     those may be changed in the middle of an observation without touching what was shown."""
     job = suite.spec.job
     return {
-        "revision": component.revision,
+        "revision": running.revision,
         "target": component.target.to_dict(),
         "dataset": suite.dataset_sha256,
         "baseline": suite.baseline_sha256,
@@ -42,8 +43,9 @@ def epoch_parts(component: RcaComponentSpec, suite: SuiteFacts) -> dict[str, Any
     }
 
 
-def epoch_of(component: RcaComponentSpec, suite: SuiteFacts) -> str:
-    return digest(epoch_parts(component, suite))
+def epoch_of(component: RcaComponentSpec, suite: SuiteFacts, running: Running | None = None) -> str:
+    """`running` is what runs; without it, what the spec alone says of it."""
+    return digest(epoch_parts(component, suite, running or declared(component)))
 
 
 def digest(value: Any) -> str:

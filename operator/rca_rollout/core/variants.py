@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rca_rollout.api.common import EffectiveMode
-from rca_rollout.api.component import TargetValues
 
 SHADOW, ACTIVE = str(EffectiveMode.SHADOW), str(EffectiveMode.ACTIVE)
 
@@ -17,13 +16,6 @@ class Variant:
 
     name: str
     modes: Mapping[str, str]
-
-
-def effective_mode(value: str | None, values: TargetValues) -> EffectiveMode:
-    """What a consumer makes of the key's value. An absent key is Shadow: the old path governs without a switch."""
-    if value is None or value == values.shadow:
-        return EffectiveMode.SHADOW
-    return EffectiveMode.ACTIVE if value == values.active else EffectiveMode.UNKNOWN
 
 
 def variants(effective: Mapping[str, str], component_key: str | None) -> tuple[Variant, ...]:

@@ -31,8 +31,8 @@ from rca_rollout.core.lifecycle.snapshot import (
 )
 from rca_rollout.core.owners import owned
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import declared, effective_mode
 from rca_rollout.core.target import TargetView, view_target
-from rca_rollout.core.variants import effective_mode
 from rca_rollout.kube.client import REQUEST_TIMEOUT
 from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError, RefusedError
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
@@ -176,7 +176,8 @@ class ComponentReconciler:
             view = view_target(config_map, target.config_map_ref.name, target.key)
             if not isinstance(view, Problem):
                 # Its key may have been written, and its status not yet, by a process that died in between.
-                modes[other.metadata.name] = effective_mode(view.value, target.values)
+                runs = other.status.revision or declared(other.spec).revision
+                modes[other.metadata.name] = effective_mode(view.value, target.values, now=runs)
         return _siblings(bodies, name, modes)
 
     def _older_claim(self, component: RcaComponent) -> str | None:
@@ -308,11 +309,11 @@ def _siblings(bodies: Iterable[Body], name: str, modes: Mapping[str, EffectiveMo
         other = parse(RcaComponent, raw)
         if isinstance(other, InvalidSpec) or other.metadata.name == name or other.metadata.deletion_timestamp:
             continue
-        status, values = other.status, other.spec.target.values
+        status = other.status
         intent = status.intent
-        promoting = intent.issued_at if intent and intent.value == values.active else None
+        promoting = intent.issued_at if intent and intent.cause == Reason.PROMOTED else None
         known = modes.get(other.metadata.name, status.mode)
         mode = EffectiveMode.ACTIVE if known is EffectiveMode.ACTIVE else EffectiveMode.SHADOW
-        revision = (status.promotion.revision if status.promotion else None) or other.spec.revision
+        revision = (status.promotion.revision if status.promotion else None) or declared(other.spec).revision
         found.append(Sibling(other.metadata.name, other.spec.target.key, str(mode), revision, promoting))
     return tuple(sorted(found, key=lambda sibling: sibling.name))

@@ -14,8 +14,8 @@ from rca_testing.evidence import KEY
 from rca_rollout.api.component import TargetValues
 from rca_rollout.core.names import KEYS_ANNOTATION
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import effective_mode
 from rca_rollout.core.target import TargetView, escape_pointer, view_target, write_conflict, write_patch
-from rca_rollout.core.variants import effective_mode
 
 
 def view(body: Any, key: str = KEY) -> TargetView:

@@ -12,7 +12,7 @@ from rca_rollout.api.common import ComponentPhase, ConditionType, EffectiveMode,
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.clock import short
 from rca_rollout.core.conditions import reason_of
-from rca_rollout.core.epoch import context_of, epoch_of
+from rca_rollout.core.epoch import context_of
 from rca_rollout.core.lifecycle import (
     approval,
     block,
@@ -32,7 +32,6 @@ from rca_rollout.core.lifecycle.snapshot import Plan, Snapshot
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import SuiteFacts, for_guard
 from rca_rollout.core.target import TargetView
-from rca_rollout.core.variants import effective_mode
 
 # ConfigMaps without our watch label send no events: what is missing or broken is looked for again.
 POLL = timedelta(seconds=10)
@@ -60,7 +59,7 @@ def _advance(draft: Draft) -> None:
     if isinstance(target, Problem):
         _pending(draft, target)
         return
-    draft.mode = effective_mode(target.value, draft.spec.target.values)
+    draft.mode = draft.read_mode(target.value)
     if problem := _claim_problem(draft):
         _pending(draft, problem)
         return
@@ -77,8 +76,9 @@ def _advance(draft: Draft) -> None:
     if text := live.harm(draft):
         promotion.demote(draft, target, Reason.CONDITION_VIOLATED, text)
         return
-    if draft.active and draft.promotion and draft.promotion.revision != draft.spec.revision:
-        text = f"revision {draft.spec.revision} replaces the promoted {draft.promotion.revision}: it starts in Shadow"
+    now = draft.snapshot.revision
+    if draft.active and draft.promotion and draft.promotion.revision != now:
+        text = f"revision {now} replaces the promoted {draft.promotion.revision}: it starts in Shadow"
         promotion.demote(draft, target, Reason.REVISION_CHANGED, text)
         return
     if draft.mode is EffectiveMode.UNKNOWN:
@@ -136,19 +136,17 @@ def _unknown_value(draft: Draft) -> Problem:
 
 
 def _settle_epoch(draft: Draft, suite: SuiteFacts) -> None:
-    epoch = epoch_of(draft.spec, suite)
+    epoch, now = draft.snapshot.epoch_on(suite), draft.snapshot.revision
     if draft.epoch == epoch:
         return
     if draft.epoch is not None:
-        same = draft.revision == draft.spec.revision
-        what = (
-            "the suite's data, engine or tolerance" if same else f"the revision (now {draft.spec.revision})"
-        )
+        same = draft.revision == now
+        what = "the suite's data, engine or tolerance" if same else f"the revision (now {now})"
         draft.announce(Reason.OBSERVATION_RESET, f"{what} changed: all evidence starts anew")
-    if draft.revision != draft.spec.revision:
+    if draft.revision != now:
         draft.attempts = 0
     draft.epoch = epoch
-    draft.revision = draft.spec.revision
+    draft.revision = now
     draft.block = draft.block if draft.block and draft.block.epoch == epoch else None
     draft.restart()
 

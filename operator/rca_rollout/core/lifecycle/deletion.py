@@ -18,7 +18,6 @@ from rca_rollout.core.lifecycle.finalizer import finalizers_patch, held
 from rca_rollout.core.lifecycle.snapshot import SetFinalizers
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.target import write_conflict
-from rca_rollout.core.variants import effective_mode
 
 GIVE_UP = timedelta(minutes=5)
 """A namespace or a `kubectl delete` waits no longer than this for a key that cannot be written, once an operator is there."""
@@ -67,7 +66,7 @@ def _done(draft: Draft, deletion: DeletionStatus) -> tuple[str, str] | None:
             Reason.TARGET_CLAIMED,
             f"the key belongs to the older RcaComponent {older}: it is not ours to put back",
         )
-    draft.mode = effective_mode(target.value, draft.spec.target.values)
+    draft.mode = draft.read_mode(target.value)
     if draft.mode is EffectiveMode.UNKNOWN:
         return Reason.UNKNOWN_VALUE, f"{draft.key} holds neither of the two values: it is not written"
     if conflict := write_conflict(target, draft.config_map, draft.key, towards_active=False):

@@ -19,6 +19,7 @@ from rca_rollout.core.clock import earliest
 from rca_rollout.core.conditions import drop_conditions, keep_times, set_condition
 from rca_rollout.core.lifecycle.snapshot import Action, Plan, Snapshot
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import effective_mode
 
 _FIRST_RETRY = timedelta(seconds=10)
 
@@ -69,6 +70,11 @@ class Draft:
     @property
     def active(self) -> bool:
         return self.mode is EffectiveMode.ACTIVE
+
+    def read_mode(self, value: str | None) -> EffectiveMode:
+        """What a consumer of what runs now makes of the key's value."""
+        promoted = self.promotion.revision if self.promotion else None
+        return effective_mode(value, self.spec.target.values, promoted, self.snapshot.revision)
 
     # -- time
 

@@ -28,7 +28,7 @@ def _external(draft: Draft, promoted: Promotion, target: TargetView) -> None:
     who = target.manager or "somebody else"
     text = f"{who} set {draft.key} to Shadow: it stays there until a retry or a new revision"
     # It was about what governed: a revision that came since has not been judged by anybody.
-    judged = promoted.revision == draft.spec.revision
+    judged = promoted.revision == draft.snapshot.revision
     epoch = draft.epoch if judged else promoted.epoch
     draft.demotion = Demotion(at=draft.now, cause=Reason.EXTERNAL, epoch=epoch, message=text)
     if judged and (draft.block is None or draft.block.epoch != epoch):
@@ -54,7 +54,7 @@ def _without_evidence(draft: Draft, target: TargetView) -> bool:
 def _accept(draft: Draft, target: TargetView, *, first: bool) -> None:
     """It governs, so it is guarded, from this moment on."""
     cause = Reason.ADOPTED if first else Reason.ACTIVE_WITHOUT_EVIDENCE
-    draft.promotion = Promotion(at=draft.now, revision=draft.spec.revision, epoch=draft.epoch, cause=cause)
+    draft.promotion = Promotion(at=draft.now, revision=draft.snapshot.revision, epoch=draft.epoch, cause=cause)
     if first:
         text = f"{draft.key} was Active already, without evidence of ours"
     else:

@@ -22,6 +22,8 @@ from rca_rollout.core.lifecycle import block
 from rca_rollout.core.lifecycle.comparison import number
 from rca_rollout.core.lifecycle.conditions import ConditionsVerdict, Judged, Reading, Subject, judge, render
 from rca_rollout.core.lifecycle.draft import Draft
+from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import Running, declared
 
 # No condition can have this name.
 DECISIONS = "ShadowDecisions"
@@ -51,14 +53,14 @@ class Question:
         return self.query.replace(WINDOW, str(seconds))
 
 
-def questions(component: RcaComponent) -> tuple[Question, ...]:
-    """What is to be asked of Prometheus for a component as it stands."""
+def questions(component: RcaComponent, running: Running | Problem | None = None) -> tuple[Question, ...]:
+    """What is to be asked of Prometheus for a component as it stands, of which `running` runs now."""
     spec, status = component.spec, component.status
     quiet = status.phase in (ComponentPhase.BLOCKED, ComponentPhase.SUSPENDED)
     if spec.suspend or quiet or component.metadata.deletion_timestamp:
         return ()
     active = status.mode is EffectiveMode.ACTIVE
-    subject, observed = subject_of(component), status.observation
+    subject, observed = subject_of(component, running), status.observation
     found = [
         Question(one.name, render(one.query, subject), one.interval.delta)
         for one in _conditions(component, active=active, observing=observed is not None)
@@ -69,15 +71,18 @@ def questions(component: RcaComponent) -> tuple[Question, ...]:
     return tuple(found)
 
 
-def subject_of(component: RcaComponent) -> Subject:
+def subject_of(component: RcaComponent, running: Running | Problem | None = None) -> Subject:
+    """While what runs cannot be told, the conditions are about what ran last."""
     metadata, spec = component.metadata, component.spec
-    return Subject(metadata.name, metadata.namespace, spec.target.key, spec.revision)
+    running = declared(spec) if running is None else running
+    revision = component.status.revision if isinstance(running, Problem) else running.revision
+    return Subject(metadata.name, metadata.namespace, spec.target.key, revision or "")
 
 
 def verdict(draft: Draft) -> ConditionsVerdict:
     """How the conditions of the present mode stand."""
     conditions = _conditions(draft.component, active=draft.active, observing=draft.observation is not None)
-    readings, subject = draft.snapshot.readings, subject_of(draft.component)
+    readings, subject = draft.snapshot.readings, subject_of(draft.component, draft.snapshot.running)
     if readings is None:
         readings = {
             one.name: Reading(render(one.query, subject), draft.now, problem=NO_PROMETHEUS)
@@ -235,7 +240,7 @@ def _decisions_reading(draft: Draft) -> Reading | None:
     if readings is None or observed is None or observed.began_at is None:
         return None
     reading = readings.get(DECISIONS)
-    wanted = _decisions_query(subject_of(draft.component), observed.began_at)
+    wanted = _decisions_query(subject_of(draft.component, draft.snapshot.running), observed.began_at)
     return reading if reading and reading.query == wanted else None
 
 

@@ -13,6 +13,7 @@ from rca_rollout.core.lifecycle import approval, block, contest, finalizer, live
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import WriteKey
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import active_value
 from rca_rollout.core.target import TargetView, write_conflict, write_patch
 
 # Thrice what one request may take: after this a stale writer's intent is void, whoever writes then.
@@ -30,7 +31,7 @@ def promote(draft: Draft, target: TargetView) -> None:
         draft.wake_at(draft.now + timedelta(seconds=5))
         return
     text = f"all evidence is there: {draft.key} of ConfigMap {draft.config_map} is switched to Active"
-    _intend(draft, target, draft.spec.target.values.active, Reason.PROMOTED, text)
+    _intend(draft, target, active_value(draft.spec.target.values, draft.revision or ""), Reason.PROMOTED, text)
     draft.phase = ComponentPhase.PROMOTING
     if reason_of(draft.old.conditions, ConditionType.PROMOTED) != Reason.WRITE_FAILED:
         # A write that keeps being refused is intended again and again, and told once.
@@ -119,7 +120,7 @@ def _towards_active(intent: Intent) -> bool:
 def _value(draft: Draft, intent: Intent) -> str:
     """What the spec calls the mode that is intended, now."""
     values = draft.spec.target.values
-    return values.active if _towards_active(intent) else values.shadow
+    return active_value(values, draft.revision or "") if _towards_active(intent) else values.shadow
 
 
 def _still_wanted(draft: Draft, target: TargetView, intent: Intent) -> bool:

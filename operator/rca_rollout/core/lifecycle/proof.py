@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from rca_rollout.api.common import Verdict
 from rca_rollout.api.component_status import EvidenceRun
-from rca_rollout.core.epoch import context_of, epoch_of
+from rca_rollout.core.epoch import context_of
 from rca_rollout.core.lifecycle import live
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.problem import Problem
@@ -65,7 +65,7 @@ def present(draft: Draft) -> bool:
     suite = draft.snapshot.suite
     return (
         not isinstance(suite, Problem)
-        and draft.epoch == epoch_of(draft.spec, suite)
+        and draft.epoch == draft.snapshot.epoch_on(suite)
         and draft.context == context_of(draft.snapshot.siblings)
     )
 

@@ -10,9 +10,10 @@ from typing import Any
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.component_status import RcaComponentStatus
 from rca_rollout.api.run import EvalRun
-from rca_rollout.core.epoch import Sibling
+from rca_rollout.core.epoch import Sibling, epoch_of
 from rca_rollout.core.lifecycle.conditions import Readings
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import Running, active_value, declared
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.target import TargetView
 
@@ -23,7 +24,8 @@ class Snapshot:
 
     `runs` are the EvalRuns that this component owns, by name. `max_retry_delay` bounds the back-off after runs that
     ended without a verdict. `written` says that this process has carried the intent out, as the server told it. `readings` are
-    what Prometheus answered last, by question; None where no Prometheus is configured.
+    what Prometheus answered last, by question; None where no Prometheus is configured. `running` is what runs; None where the
+    spec alone says it.
     """
 
     component: RcaComponent
@@ -35,6 +37,30 @@ class Snapshot:
     max_retry_delay: timedelta = timedelta(minutes=15)
     written: bool = False
     readings: Readings | None = None
+    running: Running | Problem | None = None
+
+    @property
+    def what_runs(self) -> Running | Problem:
+        """What runs now, or why that cannot be told."""
+        return declared(self.component.spec) if self.running is None else self.running
+
+    @property
+    def revision(self) -> str | None:
+        """The revision that runs now; None while that cannot be told."""
+        running = self.what_runs
+        return None if isinstance(running, Problem) else running.revision
+
+    @property
+    def active_value(self) -> str | None:
+        """The word that switches what runs now to Active; None while that cannot be told."""
+        return (
+            None if self.revision is None else active_value(self.component.spec.target.values, self.revision)
+        )
+
+    def epoch_on(self, suite: SuiteFacts) -> str | None:
+        """The epoch of what runs now, measured by `suite`; None while what runs cannot be told."""
+        running = self.what_runs
+        return None if isinstance(running, Problem) else epoch_of(self.component.spec, suite, running)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from rca_rollout.api.component_status import RcaComponentStatus, Transition
 from rca_rollout.api.decisions import TOKENS_REMEMBERED, HandledVerb, VerbResult, Verbs
 from rca_rollout.api.meta import Metadata
 from rca_rollout.api.reasons import Reason
-from rca_rollout.core.epoch import context_of, epoch_of
+from rca_rollout.core.epoch import context_of
 from rca_rollout.core.lifecycle import block, proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.names import PREFIX, short_hash
@@ -137,7 +137,7 @@ def _void(token: str, epoch: str | None) -> _Answer | None:
 
 def _present_epoch(draft: Draft) -> str | None:
     suite = draft.snapshot.suite
-    return draft.epoch if isinstance(suite, Problem) else epoch_of(draft.spec, suite)
+    return draft.epoch if isinstance(suite, Problem) else draft.snapshot.epoch_on(suite) or draft.epoch
 
 
 def _retry(draft: Draft, asked: _Asked) -> _Answer:

@@ -1,0 +1,75 @@
+"""What runs, and what its word for Active is.
+
+The revision is named by the spec, or by the workload whose Pods run it. No module but this one reads it from the spec: all
+others take it from the snapshot. Where the word for Active holds `{revision}`, a consumer of another revision reads it as
+Shadow, so a new image cannot govern before its own promotion.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rca_rollout.api.common import EffectiveMode
+from rca_rollout.api.component import RcaComponentSpec, TargetValues
+
+TOKEN = "{revision}"  # noqa: S105 - a placeholder in a mode's value
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,127}")
+
+
+@dataclass(frozen=True)
+class Running:
+    """What runs in production, and is evaluated.
+
+    `revision` is its name. `image` is what the Job runs in place of the suite's image, None where the spec names the
+    revision. `digest` is that of the image as it runs (`sha256:…`), as far as it is known.
+    """
+
+    revision: str
+    image: str | None = None
+    digest: str | None = None
+
+
+def declared(spec: RcaComponentSpec) -> Running:
+    """What runs according to the spec: the word of a person."""
+    return Running(spec.revision)
+
+
+def bound(values: TargetValues) -> bool:
+    """Whether the word for Active names a revision."""
+    return TOKEN in values.active
+
+
+def active_value(values: TargetValues, revision: str) -> str:
+    """The word that switches a consumer of this revision to Active."""
+    return values.active.replace(TOKEN, revision)
+
+
+def revision_in(value: str | None, values: TargetValues) -> str | None:
+    """The revision that a word for Active names; None where it is no such word, or where words name none."""
+    if value is None or not bound(values):
+        return None
+    before, after = values.active.split(TOKEN, 1)
+    found = value[len(before) : len(value) - len(after)]
+    fits = value.startswith(before) and value.endswith(after) and len(value) > len(before) + len(after)
+    return found if fits and _NAME.fullmatch(found) else None
+
+
+def effective_mode(
+    value: str | None, values: TargetValues, promoted: str | None = None, now: str | None = None
+) -> EffectiveMode:
+    """What a consumer of the revision `now` makes of the key's value.
+
+    An absent key is Shadow: the old path governs without a switch. A word that names a revision is Active for that revision
+    only. While what runs cannot be told (`now` is None) it is read as the revision that was `promoted` reads it: where that
+    one runs still, it governs.
+    """
+    if value is None or value == values.shadow:
+        return EffectiveMode.SHADOW
+    if not bound(values):
+        return EffectiveMode.ACTIVE if value == values.active else EffectiveMode.UNKNOWN
+    named = revision_in(value, values)
+    if named is None:
+        return EffectiveMode.UNKNOWN
+    reader = now if now is not None else promoted
+    return EffectiveMode.ACTIVE if named == reader else EffectiveMode.SHADOW

@@ -76,7 +76,9 @@ class EvalSuiteSpec(Model):
     determinism: Determinism = Determinism.EXACT
     """Exact: the repeats of a run must be identical, byte for byte."""
     job: JobTemplate = JobTemplate()
-    max_concurrent_runs: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
+    max_concurrent_runs: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
+    """How many evaluations run at once. Guard runs of Active components come first, then gate and observation runs, then
+    scheduled and manual ones, the oldest first; who has waited for hours longer comes before all."""
 
 
 class DatasetStatus(Model):

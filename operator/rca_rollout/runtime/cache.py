@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from rca_rollout.core.admission import is_open
 from rca_rollout.core.names import RUN_LABEL, label_value
 from rca_rollout.core.owners import owned
 
@@ -13,15 +14,20 @@ type ObjectKey = tuple[str, str]
 type Index = Mapping[ObjectKey, Iterable[Body]]
 
 
+VIEWS = ("components", "runs", "open_runs", "suites", "jobs", "pods")
+
+
 class View:
     """One kopf index, less the objects that are known to be deleted though the index still has them."""
 
     def __init__(self) -> None:
         self._index: Index = {}
+        self.bound = False
         self._gone: frozenset[str] = frozenset()
 
     def bind(self, index: Index) -> None:
         self._index = index
+        self.bound = True
 
     def at(self, namespace: str, name: str) -> list[Body]:
         """What the index holds under this key."""
@@ -51,7 +57,7 @@ class Cache:
     """Bound once, when kopf has made its indices; they are complete before the first handler is called."""
 
     def __init__(self) -> None:
-        self.views = {kind: View() for kind in ("components", "runs", "suites", "jobs", "pods")}
+        self.views = {kind: View() for kind in VIEWS}
 
     def bind(self, **indices: Index) -> None:
         for kind, index in indices.items():
@@ -82,6 +88,12 @@ class Cache:
     def runs_of_suite(self, namespace: str, suite: str) -> list[Body]:
         return [run for run in self.runs(namespace) if _suite(run) == suite]
 
+    def open_runs(self, namespace: str, suite: str) -> list[Body]:
+        """The runs of a suite that have not ended; where they are indexed, without looking at all the others."""
+        if self.views["open_runs"].bound:
+            return self.views["open_runs"].at(namespace, suite)
+        return [run for run in self.runs_of_suite(namespace, suite) if is_open(run)]
+
     def components_of_suite(self, namespace: str, suite: str) -> list[Body]:
         return [component for component in self.components(namespace) if _suite(component) == suite]
 
@@ -97,6 +109,11 @@ class Cache:
     def pods(self, namespace: str, run: str, job: str) -> list[Body]:
         found = self.views["pods"].at(namespace, label_value(run))
         return [pod for pod in found if _label(pod, "batch.kubernetes.io/job-name") == job]
+
+
+def suite_of(body: Body) -> str:
+    """The suite that a run or a component names."""
+    return _suite(body)
 
 
 def run_of(body: Body) -> str | None:

@@ -12,8 +12,10 @@ from typing import Any
 import kopf
 
 from rca_rollout.api.meta import GROUP, VERSION
+from rca_rollout.core.admission import is_open
 from rca_rollout.core.names import COMPONENT_LABEL, MANAGED_SELECTOR, WATCH_SELECTOR
-from rca_rollout.runtime.cache import Cache, run_of, slim, slim_pod
+from rca_rollout.runtime.cache import VIEWS, Cache, run_of, slim, slim_pod, suite_of
+from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key, WorkQueue
 
 STUCK_AFTER = 180.0  # seconds in one reconciliation before the process counts as ill; requests end after 10
@@ -59,7 +61,7 @@ def register(
     @kopf.on.startup(registry=registry)
     async def startup(**kwargs: Any) -> None:
         configure(kwargs["settings"])
-        cache.bind(**{name: kwargs[name] for name in ("components", "runs", "suites", "jobs", "pods")})
+        cache.bind(**{name: kwargs[name] for name in VIEWS})
 
     @kopf.on.probe(id="queue", registry=registry)
     async def probe(**_: Any) -> dict[str, Any]:
@@ -79,6 +81,11 @@ def _indices(registry: kopf.OperatorRegistry) -> None:
     def whole(**kwargs: Any) -> Any:
         return {(kwargs["namespace"], kwargs["name"]): slim(dict(kwargs["body"]))}
 
+    def open_by_suite(**kwargs: Any) -> Any:
+        body = kwargs["body"]
+        # Nothing, and not None: kopf keeps what it had where an index says None.
+        return {(kwargs["namespace"], suite_of(body)): slim(dict(body))} if is_open(body) else {}
+
     def by_run(**kwargs: Any) -> Any:
         run = run_of(kwargs["body"])
         return {(kwargs["namespace"], run): slim(dict(kwargs["body"]))} if run else None
@@ -89,12 +96,15 @@ def _indices(registry: kopf.OperatorRegistry) -> None:
 
     kopf.index(GROUP, VERSION, "rcacomponents", id="components", registry=registry)(whole)
     kopf.index(GROUP, VERSION, "evalruns", id="runs", registry=registry)(whole)
+    kopf.index(GROUP, VERSION, "evalruns", id="open_runs", registry=registry)(open_by_suite)
     kopf.index(GROUP, VERSION, "evalsuites", id="suites", registry=registry)(whole)
     kopf.index("batch", "v1", "jobs", id="jobs", registry=registry)(by_run)
     kopf.index("", "v1", "pods", id="pods", registry=registry)(pod_by_run)
 
 
 def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
+    lines = Lines(cache)
+
     @kopf.on.event(GROUP, VERSION, "rcacomponents", registry=registry)
     async def component_changed(**kwargs: Any) -> None:
         namespace, name, spec = kwargs["namespace"], kwargs["name"], kwargs["spec"]
@@ -126,9 +136,12 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
         owner = (spec.get("componentRef") or {}).get("name") or kwargs["labels"].get(COMPONENT_LABEL)
         if owner:
             queue.add(Key("RcaComponent", namespace, owner))
-        if _final(body) or body["metadata"].get("deletionTimestamp"):
-            for other in cache.runs_of_suite(namespace, (spec.get("suiteRef") or {}).get("name", "")):
-                if not _final(other):
+        if not is_open(body) or kwargs["type"] == "DELETED":
+            # Only whose turn has come: with a thousand that wait, each end would wake them all.
+            suite = suite_of(body)
+            coming = set(lines.of(namespace, suite).next(_limit(cache.suite(namespace, suite))))
+            for other in cache.open_runs(namespace, suite) if coming else ():
+                if other["metadata"]["uid"] in coming:
                     queue.add(Key("EvalRun", namespace, other["metadata"]["name"]))
 
 
@@ -162,6 +175,11 @@ def _add_by_target(cache: Cache, queue: WorkQueue, namespace: str, config_map: s
         target = (component.get("spec") or {}).get("target") or {}
         if config_map and (target.get("configMapRef") or {}).get("name") == config_map:
             queue.add(Key("RcaComponent", namespace, component["metadata"]["name"]))
+
+
+def _limit(suite: Any) -> int:
+    limit = ((suite or {}).get("spec") or {}).get("maxConcurrentRuns")
+    return limit if isinstance(limit, int) else 1
 
 
 def _final(run: Any) -> bool:

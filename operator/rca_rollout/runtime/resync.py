@@ -56,6 +56,8 @@ async def resync(world: World, queue: WorkQueue) -> int:
         for namespace in world.settings.namespaces or (None,):
             live |= await world.kube.list_uids(resource, namespace, label_selector=selector)
         found += view.hide(known - live)
+        if name == "runs":
+            world.cache.views["open_runs"].hide(known - live)
     if found:
         log.info("%d objects were deleted while the watch was away", found)
         for key in keys:

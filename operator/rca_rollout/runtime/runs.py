@@ -52,6 +52,7 @@ from rca_rollout.kube.errors import (
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, JOBS, RUNS
 from rca_rollout.runtime.components import siblings_of
 from rca_rollout.runtime.events import emit
+from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.world import World
 
@@ -64,10 +65,11 @@ _LOG_PATIENCE = timedelta(minutes=5)
 
 
 class RunReconciler:
-    """Remembers nothing: everything is read anew, so a restart in the middle of anything goes on where it was."""
+    """Remembers nothing that matters: everything is read anew, so a restart in the middle of anything goes on where it was."""
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._lines = Lines(world.cache)
         # A scorecard may have 16 MiB, and what it was measured by decides on that: one at a time is in memory, and
         # the threads that read and judge it leave the loop to the others.
         self._scorecard = asyncio.Lock()
@@ -178,26 +180,11 @@ class RunReconciler:
         return component
 
     def _admission(self, run: EvalRun, suite: SuiteFacts | Problem) -> Problem | None:
-        """None where this run is among the first that may run: those that run already, then the oldest."""
-        if isinstance(suite, Problem):
-            return suite
-        order: list[tuple[bool, str, str]] = []
-        for raw in self._world.cache.runs_of_suite(run.metadata.namespace, run.spec.suite_ref.name):
-            status = raw.get("status") or {}
-            if status.get("phase") not in (None, "Pending", "Running"):
-                continue
-            if raw["metadata"].get("deletionTimestamp") or isinstance(parse(EvalRun, raw), InvalidSpec):
-                continue  # it will never have its turn, and must not keep the others from theirs
-            waiting = not status.get("jobRef") and status.get("phase") != "Running"
-            order.append((waiting, str(raw["metadata"].get("creationTimestamp")), raw["metadata"]["name"]))
-        order.sort()
-        first = [name for _, _, name in order[: suite.spec.max_concurrent_runs]]
-        if run.metadata.name in first or run.metadata.name not in [name for _, _, name in order]:
+        """What it waits for. Asked only when it is about to start: with a thousand runs this is what costs."""
+        if isinstance(suite, Problem) or run.status.inputs is None or run.status.job_ref is not None:
             return None
-        return Problem(
-            Reason.WAITING_FOR_TURN,
-            "waits for its turn: the suite runs as many evaluations as maxConcurrentRuns allows",
-        )
+        line = self._lines.of(run.metadata.namespace, run.spec.suite_ref.name)
+        return line.problem(run.metadata.uid, suite.spec.max_concurrent_runs)
 
     async def _read(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem | None:
         """The scorecard, from where it is stored already or else from the log."""

@@ -19,6 +19,7 @@ from rca_rollout.core.runs.snapshot import CreateJob, DeleteJob, RunPlan, RunSna
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.variants import Variant
 
+_WAIT_FOR_TURN = timedelta(minutes=15)  # who ends wakes the next one; this is for an end that nobody heard of
 MAX_ATTEMPTS = 4  # the first, and three that were disrupted from outside
 
 
@@ -33,7 +34,7 @@ def outcome_of(snapshot: RunSnapshot, now: datetime) -> Outcome | None:
 def start(snapshot: RunSnapshot, now: datetime) -> RunPlan:
     run = snapshot.run
     if held := snapshot.admission:
-        return wait(snapshot, held.reason, held.message, now, None)
+        return wait(snapshot, held.reason, held.message, now, now + _WAIT_FOR_TURN)
     attempt = run.status.attempts + 1
     name = names.job_name(run.metadata.name, run.metadata.uid, attempt)
     status = run.status.evolve(

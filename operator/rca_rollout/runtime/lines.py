@@ -1,0 +1,37 @@
+"""The line before each suite, from what is watched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from rca_rollout.api.parse import InvalidSpec, parse
+from rca_rollout.api.run import EvalRun
+from rca_rollout.core.admission import Turns, active_components, turns
+from rca_rollout.runtime.cache import Body, Cache
+
+_REMEMBERED = 4096
+
+
+class Lines:
+    """Remembers which specs can be read (they never change), so that each is read once and not at every question."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._usable: dict[tuple[str, Any], bool] = {}
+
+    def of(self, namespace: str, suite: str, reserved: Collection[str] = ()) -> Turns:
+        """Whose turn it is in this suite."""
+        active = active_components(self._cache.components_of_suite(namespace, suite))
+        open_runs = self._cache.open_runs(namespace, suite)
+        return turns(open_runs, active, usable=self.usable, reserved=reserved)
+
+    def usable(self, body: Body) -> bool:
+        """Whether the run can ever have its turn."""
+        metadata = body["metadata"]
+        known = (str(metadata["uid"]), metadata.get("generation"))
+        if known not in self._usable:
+            if len(self._usable) >= _REMEMBERED:
+                self._usable.clear()
+            self._usable[known] = not isinstance(parse(EvalRun, body), InvalidSpec)
+        return self._usable[known]

@@ -15,11 +15,19 @@ from rca_rollout.api.common import (
     OnRegression,
 )
 from rca_rollout.api.component_status import EVIDENCE_LIMIT, RcaComponentStatus
+from rca_rollout.api.confirmation import Confirmation
 from rca_rollout.api.live import LiveConditions
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
+from rca_rollout.api.revision import ActiveValue, Inputs, OnNewRevision, WorkloadRef
 from rca_rollout.api.values import Age, Duration, Interval, ModeValue, Period, RevisionName
 
 NAME_LIMIT = 40
+
+
+def _never_the_same(it: "TargetValues") -> bool:
+    before, token, after = it.active.partition("{revision}")
+    fits = it.shadow.startswith(before) and it.shadow.endswith(after)
+    return not token or not (fits and len(it.shadow) > len(before) + len(after))
 
 
 class TargetValues(Model):
@@ -31,10 +39,19 @@ class TargetValues(Model):
             "the values for shadow and active must differ",
             lambda it: it.shadow != it.active,
         ),
+        Rule(
+            "!self.active.contains('{revision}') || !(self.shadow.startsWith(self.active.split('{revision}')[0]) && "
+            "self.shadow.endsWith(self.active.split('{revision}')[1]) && size(self.shadow) > size(self.active) - 10)",
+            "the value for shadow must not be one that active takes for some revision: put more than {revision} into "
+            "active, such as Active@{revision}",
+            _never_the_same,
+        ),
     )
 
     shadow: ModeValue = "Shadow"
-    active: ModeValue = "Active"
+    active: ActiveValue = "Active"
+    """May hold `{revision}` once, such as `Active@{revision}`: the consumer of that revision reads it as Active, every other
+    one as Shadow."""
 
 
 class Target(ConfigMapSource):
@@ -92,6 +109,9 @@ class PromotionPolicy(Model):
     """Manual: when all evidence is there, a person approves it by the annotation `rca.bluerobin.io/approve`."""
     require_benefit: Annotated[bool, Field(strict=True)] = False
     """Promote only what explains at least one incident that is not explained without it."""
+    on_new_revision: OnNewRevision = OnNewRevision.DEMOTE
+    """What becomes of the key when another revision runs. Demote: it is set to the shadow value at once. Hold: it keeps the word
+    of the promoted revision, which the new one reads as Shadow; rolled back, that one governs again."""
 
 
 class Guard(Model):
@@ -107,15 +127,39 @@ class Guard(Model):
 class RcaComponentSpec(Model):
     """What is promoted, on what evidence."""
 
+    cel = (
+        Rule(
+            "has(self.revision) != has(self.workloadRef)",
+            "exactly one of revision and workloadRef says what runs",
+            lambda it: (it.revision is None) != (it.workload_ref is None),
+        ),
+        Rule(
+            "self.promotion.onNewRevision != 'Hold' || self.target.values.active.contains('{revision}')",
+            "onNewRevision Hold needs {revision} in target.values.active: another word would switch the new revision to "
+            "Active, too",
+            lambda it: (
+                it.promotion.on_new_revision is not OnNewRevision.HOLD
+                or "{revision}" in it.target.values.active
+            ),
+        ),
+    )
+
     mode: Mode = Mode.ACTIVE
     """The wish. Shadow holds the component back, or demotes it at once."""
-    revision: RevisionName
-    """What runs in production and is evaluated. A new revision starts from the beginning."""
+    revision: RevisionName | None = None
+    """What runs in production and is evaluated, by name. A new revision starts from the beginning."""
+    workload_ref: WorkloadRef | None = None
+    """In place of `revision`: the workload whose Pods say what runs. With `{revision}` in target.values.active its Pod template
+    names the revision in the annotation `rca.bluerobin.io/revision`."""
+    inputs: Inputs = ()
+    """What beside the image decides what runs. A changed value is like a new revision. Order and repetition do not matter."""
     suite_ref: LocalRef
     target: Target
     observation: Observation = Observation()
     promotion: PromotionPolicy = PromotionPolicy()
     guard: Guard = Guard()
+    confirmation: Confirmation | None = None
+    """How every replica of the consumer says that it has loaded the mode. Without it, a key that was written is taken for loaded."""
     drift_policy: DriftPolicy = DriftPolicy.REPORT
     """When somebody else sets the key to Active without evidence. Report: an alarm, and a guard run at once. Revert: back to
     Shadow, at most twice in ten minutes against the same manager. Writes to Shadow are never taken back."""

@@ -9,8 +9,10 @@ from pydantic import Field
 
 from rca_rollout.api.base import Model
 from rca_rollout.api.common import ComponentPhase, EffectiveMode, EventType, Status, Trigger, Verdict
+from rca_rollout.api.confirmation import ConfirmationStatus
 from rca_rollout.api.decisions import FAILURES_REMEMBERED, Approval, Block, PastFailure, Verbs
 from rca_rollout.api.live import CONDITIONS_LIMIT, ConditionReading, Decisions
+from rca_rollout.api.revision import PARTS_LIMIT, EpochPart, EvalImage
 from rca_rollout.api.values import (
     DURATION_PATTERN,
     Clip,
@@ -25,7 +27,8 @@ from rca_rollout.api.values import (
 from rca_rollout.api.watching import DeletionStatus, Drift, GuardStatus
 
 Name = Annotated[str, Field(max_length=253)]
-Value = Annotated[str, Field(max_length=128)]
+# A word for Active has room for the longest revision.
+Value = Annotated[str, Field(max_length=256)]
 
 # Longer than any period, and never refused: what a wrong clock wrote must not keep a status from its place.
 Span = Annotated[str, Field(max_length=24, pattern=DURATION_PATTERN)]
@@ -70,6 +73,8 @@ class EvidenceRun(Model):
     message: Message | None = None
     fixed: Count | None = None
     """Incidents explained with the component and not without it."""
+    image_digest: Digest | None = None
+    """Digest of the image that the run measured, as the kubelet reports it."""
 
 
 class Evidence(Model):
@@ -134,6 +139,10 @@ class Promotion(Model):
     cause: ReasonName = "Promoted"
     """Promoted: on evidence. Adopted: it was active when first seen. ActiveWithoutEvidence: somebody else set it later."""
     approved_by: Annotated[str, Clip(256)] | None = None
+    image_digest: Digest | None = None
+    """Digest of the image that was measured, and promoted."""
+    running: Digest | None = None
+    """Digest of all that ran: revision, image and inputs. What runs with another one is not what was promoted."""
 
 
 class Demotion(Model):
@@ -144,6 +153,8 @@ class Demotion(Model):
     message: Message | None = None
     epoch: Digest | None = None
     """The epoch that was demoted: after a regression the same one is not promoted again."""
+    promotion: Promotion | None = None
+    """What was put back, if it was a promotion of ours."""
 
 
 class Transition(Model):
@@ -163,8 +174,14 @@ class RcaComponentStatus(Status):
     """The effective mode, read from the target's key."""
     revision: Value | None = None
     """The revision that this status is about."""
+    image_digest: Digest | None = None
+    """Digest of the workload's image as its Pods run it."""
     epoch: Digest | None = None
     """Hash of all that makes evidence comparable; a new one starts from the beginning."""
+    epoch_parts: Annotated[tuple[EpochPart, ...], Field(max_length=PARTS_LIMIT)] = ()
+    """The parts of the epoch, each by a digest."""
+    eval_image: EvalImage | None = None
+    """What the suite's image was last seen to be, after its tag had moved. Part of the epoch from then on."""
     context: Digest | None = None
     """Hash of the modes and revisions of the suite's other components."""
     evaluation: Evaluation | None = None
@@ -184,7 +201,11 @@ class RcaComponentStatus(Status):
     retry: Retry | None = None
     intent: Intent | None = None
     promotion: Promotion | None = None
+    held: Promotion | None = None
+    """The promotion whose word still stands in the key while another revision runs, which reads it as Shadow (onNewRevision
+    Hold)."""
     demotion: Demotion | None = None
+    confirmation: ConfirmationStatus | None = None
     verbs: Verbs | None = None
     block: Block | None = None
     attempts: Count = 0

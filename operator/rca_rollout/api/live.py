@@ -15,9 +15,19 @@ CONDITIONS_LIMIT = 16
 QUERY_LIMIT = 2048
 PLACEHOLDERS = ("component", "namespace", "key", "revision")
 
-# Every "$(" begins one of the names; RE2 cannot look ahead, so the other texts are spelled out.
-_QUERY_PATTERN = f"^([^$]|[$]+[^$(]|[$]+[(]({'|'.join(PLACEHOLDERS)})[)])*[$]*$"
 _THRESHOLD_PATTERN = r"^-?[0-9]{1,18}(\.[0-9]{1,18})?$"
+
+
+def placeholders_rule(names: Sequence[str]) -> Rule:
+    """That a query has no other placeholders."""
+    # Every "$(" begins one of the names; RE2 cannot look ahead, so the other texts are spelled out.
+    pattern = f"^([^$]|[$]+[^$(]|[$]+[(]({'|'.join(names)})[)])*[$]*$"
+    *first, last = (f"$({name})" for name in names)
+    return Rule(
+        f"self.matches('{pattern}')",
+        f"the placeholders of a query are {', '.join(first)} and {last}",
+        lambda value: re.fullmatch(pattern[1:-1], value) is not None,
+    )
 
 
 class Operator(StrEnum):
@@ -57,13 +67,7 @@ ConditionName = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[a-
 Query = Annotated[
     str,
     Field(min_length=1, max_length=QUERY_LIMIT),
-    Cel(
-        Rule(
-            f"self.matches('{_QUERY_PATTERN}')",
-            "the placeholders of a query are $(component), $(namespace), $(key) and $(revision)",
-            lambda value: re.fullmatch(_QUERY_PATTERN[1:-1], value) is not None,
-        )
-    ),
+    Cel(placeholders_rule(PLACEHOLDERS)),
 ]
 # A value of Prometheus may be negative, very small or very large; what it is held against is decimal, and exact.
 Threshold = Annotated[str, Field(min_length=1, max_length=38, pattern=_THRESHOLD_PATTERN)]

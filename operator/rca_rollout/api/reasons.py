@@ -40,6 +40,46 @@ class Reason(StrEnum):
     BASELINE_INVALID = "BaselineInvalid", "The baseline does not follow its schema."
     BASELINE_STALE = "BaselineStale", "The baseline was measured on another dataset: renew it."
 
+    # What runs
+    WORKLOAD_NOT_FOUND = "WorkloadNotFound", "The workload named by workloadRef does not exist."
+    WORKLOAD_NOT_RUNNING = "WorkloadNotRunning", "No Pod of the workload runs, so nothing says what it runs."
+    CONTAINER_NOT_FOUND = "ContainerNotFound", "The workload's Pods have no such container, or several."
+    ROLLOUT_IN_PROGRESS = (
+        "RolloutInProgress",
+        "The workload is being rolled: its Pods do not run the same yet.",
+    )
+    ROLLOUT_STUCK = "RolloutStuck", "The workload is half rolled, and does not go on by itself."
+    IMAGES_DIFFER = (
+        "ImagesDiffer",
+        "Pods of one template run different images: a tag was moved. Restart the workload, or name the image by digest.",
+    )
+    REVISION_UNNAMED = (
+        "RevisionUnnamed",
+        "target.values.active holds {revision}, and the Pods do not name theirs in rca.bluerobin.io/revision.",
+    )
+    IMAGE_NAMED_TWICE = (
+        "ImageNamedTwice",
+        "The suite names job.image, and the component is evaluated with the image of its workload: leave one out.",
+    )
+    INPUT_NOT_FOUND = "InputNotFound", "The ConfigMap or Secret of an input does not exist, or lacks the key."
+    INPUT_UNREADABLE = "InputUnreadable", "An input may not be read: the operator has no right to it."
+    INPUT_CHANGED = (
+        "InputChanged",
+        "An input changed, so the component shadows until it is promoted with the new one.",
+    )
+    IMAGE_CHANGED = (
+        "ImageChanged",
+        "The image that ran is not the one that was planned, or that was measured before: no verdict, and a new epoch.",
+    )
+    GOVERNS_AGAIN = (
+        "GovernsAgain",
+        "The promoted revision runs again and its word was held: it governs on its evidence, and is guarded at once.",
+    )
+    REVISION_HELD = (
+        "RevisionHeld",
+        "The key holds the word of the promoted revision, which the one that runs reads as Shadow (onNewRevision Hold).",
+    )
+
     # The target
     TARGET_NOT_FOUND = "TargetNotFound", "The target's ConfigMap does not exist."
     TARGET_NOT_OPTED_IN = (
@@ -119,7 +159,12 @@ class Reason(StrEnum):
     PROMOTED = "Promoted", "The key was switched to active on evidence."
     ADOPTED = "Adopted", "The key was active when the component was first seen; it is guarded at once."
     UNCONFIRMED = "Unconfirmed", "The key is written; no consumer was asked to confirm it."
-    CONFIRMATION_FAILED = "ConfirmationFailed", "The consumers did not confirm the new mode in time."
+    CONFIRMING = "Confirming", "The key is written; not every replica of the consumer has loaded it yet."
+    CONFIRMED = "Confirmed", "Every replica of the consumer has loaded the mode, later than it should have."
+    CONFIRMATION_FAILED = (
+        "ConfirmationFailed",
+        "Not every replica loaded Active in time: the key was put back until a retry or a new epoch.",
+    )
     HELD = "Held", "spec.mode is Shadow: evaluated, and held back."
     SHADOW_REQUESTED = "ShadowRequested", "spec.mode was set to Shadow: the key was put back at once."
     DEMOTE_REQUESTED = (
@@ -132,7 +177,7 @@ class Reason(StrEnum):
     DEMOTED = "Demoted", "The key was put back to shadow."
     DEMOTION_UNCONFIRMED = (
         "DemotionUnconfirmed",
-        "The key was put back, but could not be read back as shadow.",
+        "The key reads shadow, but not every replica of the consumer has loaded that yet: no promotion before.",
     )
     REVISION_CHANGED = (
         "RevisionChanged",
@@ -242,6 +287,8 @@ class Reason(StrEnum):
     SCORECARD_TOO_LARGE = "ScorecardTooLarge", "The scorecard is larger than a ConfigMap can hold."
     SCORECARD_INVALID = "ScorecardInvalid", "The scorecard does not follow its schema."
     DIGEST_MISMATCH = "DigestMismatch", "The scorecard's digest is not the one the container reported."
+    SHARD_MISSING = "ShardMissing", "A shard left no result, so the whole is not known; nothing less is judged."
+    SHARD_MISMATCH = "ShardMismatch", "The parts of a run are not parts of one whole; the message says which."
     LOG_UNAVAILABLE = "LogUnavailable", "The container's log cannot be read."
     SCORECARD_REFUSED = (
         "ScorecardRefused",

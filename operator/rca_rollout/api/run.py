@@ -56,6 +56,8 @@ class EvalRunStatus(Status):
     inputs: RunInputs | None = None
     checks: Annotated[tuple[Check, ...], Field(max_length=64)] = ()
     scorecard: StoredScorecard | None = None
+    image_digest: Digest | None = None
+    """Digest of the image that the eval containers ran, as the kubelet reports it."""
     job_ref: ObjectRef | None = None
     attempts: Count = 0
     started_at: Timestamp | None = None

@@ -51,6 +51,9 @@ class RunInputs(Model):
     revision: Annotated[str, Field(max_length=128)] | None = None
     variants: Annotated[tuple[Variant, ...], Field(max_length=8)] = ()
     image: Image | None = None
+    """What the eval containers run; with a workload its image, by digest."""
+    image_digest: Digest | None = None
+    """Digest that the image has to have when it runs, as far as it is known before: the workload's."""
     harness_image: Image | None = None
     dataset_sha256: Digest | None = None
     baseline_sha256: Digest | None = None

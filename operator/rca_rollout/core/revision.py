@@ -32,7 +32,7 @@ class Running:
 
 def declared(spec: RcaComponentSpec) -> Running:
     """What runs according to the spec: the word of a person."""
-    return Running(spec.revision)
+    return Running(spec.revision or "")
 
 
 def bound(values: TargetValues) -> bool:

@@ -31,16 +31,16 @@ Replace = Callable[[Any], dict[str, Any]]
 
 def violations() -> list[Violation]:
     """All of them, for the specs of all kinds."""
-    found: list[Violation] = []
+    found: dict[tuple[str, str, str], Violation] = {}
     for kind, schema in schemas().items():
-        body = samples.full(kind)
+        for body in samples.everything(kind):
 
-        def replace(spec: Any, body: dict[str, Any] = body) -> dict[str, Any]:
-            return {**copy.deepcopy(body), "spec": spec}
+            def replace(spec: Any, body: dict[str, Any] = body) -> dict[str, Any]:
+                return {**copy.deepcopy(body), "spec": spec}
 
-        for path, bound, changed in _walk(schema["properties"]["spec"], body["spec"], "spec", replace):
-            found.append(Violation(kind, path, bound, changed))
-    return found
+            for path, bound, changed in _walk(schema["properties"]["spec"], body["spec"], "spec", replace):
+                found.setdefault((kind, path, bound), Violation(kind, path, bound, changed))
+    return list(found.values())
 
 
 def _walk(schema: Schema, value: Any, path: str, replace: Replace) -> Iterator[tuple[str, str, Any]]:
@@ -90,6 +90,8 @@ def _wrong(schema: Schema, value: Any) -> Iterator[tuple[str, Any]]:
     if "maxItems" in schema:
         # Different items, so that neither a set nor a map by name is the reason.
         yield "maxItems", [_numbered(value[0], number) for number in range(schema["maxItems"] + 1)]
+    if schema.get("minProperties"):
+        yield "minProperties", {}
     if "maxProperties" in schema:
         some = next(iter(value.values()))
         yield "maxProperties", {f"key-{number}": some for number in range(schema["maxProperties"] + 1)}

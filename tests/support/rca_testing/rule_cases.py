@@ -94,9 +94,113 @@ def _live(place: str) -> tuple[Case, ...]:
     )
 
 
+def _confirmation() -> tuple[Case, ...]:
+    place = "spec.confirmation"
+    http = {"selector": {"matchLabels": {"app": "agent"}}, "port": 8080}
+    query = {"query": "rca_mode_active == bool $(wanted)"}
+
+    def labels(name: str) -> dict[str, Any]:
+        return {"http": {**http, "selector": {"matchLabels": {name: "agent"}}}}
+
+    return (
+        Case(
+            "RcaComponent",
+            place,
+            ({"http": http}, {"query": query}, {"query": {**query, "replicas": 200}, "timeout": "1h"}),
+            ({"http": http, "query": query}, {}, {"timeout": "1m"}),
+            "confirmation has exactly one of http and query",
+        ),
+        Case(
+            "RcaComponent",
+            place,
+            tuple({"http": http, "timeout": text} for text in ("10s", "1h")),
+            tuple({"http": http, "timeout": text} for text in ("9s", "1h1s", *_JUNK)),
+            f"must be a duration from 10s to 1h {RANGE}",
+        ),
+        Case(
+            "RcaComponent",
+            place,
+            tuple(labels(name) for name in ("a", "example.com/a_b.c-D")),
+            tuple(labels(name) for name in ("-a", "a/b/c", "x" * 64, "")),
+            KEYS,
+        ),
+        Case(
+            "RcaComponent",
+            place,
+            tuple(
+                {"query": {"query": text}}
+                for text in (
+                    'a{b="$(component)$(namespace)$(key)$(revision)"} == bool $(wanted)',
+                    'a{b="$(value)"} and timestamp(a) > $(since)',
+                )
+            ),
+            tuple({"query": {"query": text}} for text in ("$(mode)", "$(key", "$()")),
+            "the placeholders of a query are $(component), $(namespace), $(key), $(revision), $(wanted), $(value) and",
+        ),
+    )
+
+
+def _what_runs() -> tuple[Case, ...]:
+    spec = samples.minimal("RcaComponent")["spec"]
+    unnamed = {name: value for name, value in spec.items() if name != "revision"}
+    workload = {"kind": "Deployment", "name": "agent"}
+    prompt, secret = {"configMapRef": {"name": "p", "key": "k"}}, {"secretRef": {"name": "s", "key": "k"}}
+    hold = {"onNewRevision": "Hold"}
+
+    def named(shadow: str, active: str) -> dict[str, str]:
+        return {"shadow": shadow, "active": active}
+
+    return (
+        Case(
+            "RcaComponent",
+            "spec",
+            (spec, {**unnamed, "workloadRef": workload}),
+            (unnamed, {**spec, "workloadRef": workload}),
+            "exactly one of revision and workloadRef says what runs",
+        ),
+        Case(
+            "RcaComponent",
+            "spec",
+            (
+                {
+                    **spec,
+                    "promotion": hold,
+                    "target": {**spec["target"], "values": named("Off", "On@{revision}")},
+                },
+            ),
+            ({**spec, "promotion": hold},),
+            "onNewRevision Hold needs {revision} in target.values.active",
+        ),
+        Case(
+            "RcaComponent",
+            "spec.inputs",
+            ([prompt, secret, prompt], []),
+            ([{**prompt, **secret}], [{}]),
+            "an input has exactly one of configMapRef and secretRef",
+        ),
+        Case(
+            "RcaComponent",
+            "spec.target.values",
+            (
+                named("Shadow", "Active@{revision}"),
+                named("Active@", "Active@{revision}"),
+                named("Off", "a-{revision}-b"),
+            ),
+            (
+                named("Active@r1", "Active@{revision}"),
+                named("Shadow", "{revision}"),
+                named("a-b-c-d", "a-{revision}-d"),
+            ),
+            "the value for shadow must not be one that active takes for some revision",
+        ),
+    )
+
+
 CASES: tuple[Case, ...] = (
     *_live("spec.observation.conditions"),
     *_live("spec.guard.conditions"),
+    *_confirmation(),
+    *_what_runs(),
     Case(
         "RcaComponent",
         "spec.observation",
@@ -270,6 +374,7 @@ CHANGES: tuple[Change, ...] = (
     Change("RcaComponent", "spec.target.configMapRef.name", "other", _TARGET),
     Change("RcaComponent", "spec.target.values", {"shadow": "Off", "active": "On"}),
     Change("RcaComponent", "spec.revision", "v2"),
+    Change("RcaComponent", "spec.inputs", [{"secretRef": {"name": "model", "key": "name"}}]),
     Change("RcaComponent", "spec.mode", "Shadow"),
     Change("EvalSuite", "spec.job.image", "registry.example/other:1"),
 )

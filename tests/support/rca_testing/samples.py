@@ -79,8 +79,9 @@ _FULL: dict[str, Body] = {
         "target": {
             "configMapRef": {"name": "modes"},
             "key": "RcaMemory.Mode",
-            "values": {"shadow": "Off", "active": "On"},
+            "values": {"shadow": "Off", "active": "On@{revision}"},
         },
+        "inputs": [{"configMapRef": {"name": "prompts", "key": "system.txt"}}],
         "observation": {
             "period": "168h",
             "interval": "1h",
@@ -89,8 +90,16 @@ _FULL: dict[str, Body] = {
             "maxEvidenceAge": "48h",
             "conditions": [_CONDITION],
         },
-        "promotion": {"approval": "Manual", "requireBenefit": True},
+        "promotion": {"approval": "Manual", "requireBenefit": True, "onNewRevision": "Hold"},
         "guard": {"interval": "2h", "onRegression": "Demote", "conditions": [{**_CONDITION, "role": "Info"}]},
+        "confirmation": {
+            "timeout": "2m",
+            "http": {
+                "selector": {"matchLabels": {"app.kubernetes.io/name": "agent"}},
+                "port": 8080,
+                "path": "/v2/modes",
+            },
+        },
         "driftPolicy": "Revert",
         "deletionPolicy": "RevertToShadow",
         "suspend": True,
@@ -106,6 +115,23 @@ _FULL: dict[str, Body] = {
     },
 }
 
+# Fields that stand in place of others of the full sample, and what stands there then; None: nothing.
+_INSTEAD: dict[str, tuple[dict[str, Any], ...]] = {
+    "RcaComponent": (
+        {
+            "confirmation": {
+                "timeout": "2m",
+                "query": {"query": 'rca_mode_active{component="$(key)"} == bool $(wanted)', "replicas": 2},
+            },
+        },
+        {
+            "revision": None,
+            "workloadRef": {"kind": "StatefulSet", "name": "agent", "container": "engine"},
+            "inputs": [{"secretRef": {"name": "model", "key": "name"}}],
+        },
+    ),
+}
+
 
 def minimal(kind: str, name: str = "sample") -> Body:
     """The smallest object of the kind that is accepted."""
@@ -115,6 +141,17 @@ def minimal(kind: str, name: str = "sample") -> Body:
 def full(kind: str, name: str = "sample") -> Body:
     """An object of the kind with every field of its spec."""
     return _body(kind, name, _FULL[kind])
+
+
+def everything(kind: str) -> list[Body]:
+    """The full sample, and for each choice between fields the sample with the other one: each field is in one of them."""
+    found = [full(kind)]
+    for changes in _INSTEAD.get(kind, ()):
+        body = full(kind)
+        body["spec"] |= copy.deepcopy(changes)
+        body["spec"] = {name: value for name, value in body["spec"].items() if value is not None}
+        found.append(body)
+    return found
 
 
 def stored(body: Body) -> Body:

@@ -32,7 +32,8 @@ def from_schema(schema: Schema) -> st.SearchStrategy[Any]:
         case "array":
             return st.lists(from_schema(schema["items"]), max_size=2, unique_by=_identity(schema))
     if "additionalProperties" in schema:
-        return st.dictionaries(_QUALIFIED, from_schema(schema["additionalProperties"]), max_size=2)
+        inner, fewest = from_schema(schema["additionalProperties"]), schema.get("minProperties", 0)
+        return st.dictionaries(_QUALIFIED, inner, min_size=fewest, max_size=2)
     fields = {name: from_schema(child) for name, child in schema.get("properties", {}).items()}
     required = set(schema.get("required", []))
     return st.fixed_dictionaries(

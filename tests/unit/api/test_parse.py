@@ -87,7 +87,7 @@ def test_what_is_wrong_is_said_in_a_sentence(path: str, value: Any, sentence: st
 
 def test_only_three_findings_are_listed() -> None:
     body = samples.minimal("RcaComponent")
-    body["spec"] = {"a": 1, "b": 2}
+    body["spec"] = {"a": 1, "b": 2, "c": 3}
     assert refused(RcaComponent, body).message.endswith("; and 2 more")
 
 

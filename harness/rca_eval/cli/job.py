@@ -1,11 +1,18 @@
-"""`rca-eval job prepare | engine | scorecard`: what the containers of an eval Job run."""
+"""`rca-eval job prepare | engine | scorecard`: what the containers of an eval Job run; `merge` puts together what the
+shards of one printed.
+"""
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rca_eval.cli.output import check_output, show, write_text
+from rca_eval.contract import canonical
+from rca_eval.contract.merge import merge
 from rca_eval.job.commands import engine_command, prepare_command, run_command, scorecard_command
+from rca_eval.job.parts import read_part_file
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -31,3 +38,22 @@ def engine(
 def scorecard() -> None:
     """Grade $RCA_EVAL_OUTPUT/N/predictions.json and print the framed scorecard."""
     raise typer.Exit(run_command(scorecard_command))
+
+
+@app.command("merge")
+def merge_parts(
+    parts: Annotated[
+        list[Path], typer.Argument(help="the parts of one run: JSON, gzip as it is stored, or a log")
+    ],
+    output: Annotated[
+        Path | None, typer.Option(help="write the scorecard to this file")
+    ] = None,
+) -> None:
+    """Put the parts that the shards of one run printed together: the whole scorecard, or a refusal."""
+    if output is not None:
+        check_output(output)
+    text = canonical(merge([read_part_file(path) for path in parts])).decode() + "\n"
+    if output is not None:
+        write_text(output, text)
+    else:
+        show(text.rstrip("\n"))

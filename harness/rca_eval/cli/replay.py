@@ -10,6 +10,7 @@ from rca_eval.cli import inputs
 from rca_eval.cli.output import check_output, progress, say, show, show_json, write_text
 from rca_eval.cli.reports import FormatOption, ReportOption, emit, emit_files, held, orders, sources_of
 from rca_eval.contract import ContractError, Reason, Scorecard, canonical
+from rca_eval.contract.dealing import MAX_SHARDS
 from rca_eval.engine import parse_blend, parse_without
 from rca_eval.gate import GateContext, evaluate
 from rca_eval.replay import (
@@ -43,6 +44,9 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
     without_term: Annotated[str, typer.Option(help="reference engine: leave out chg or baro")] = "",
     revision: Annotated[str, typer.Option(help="what is measured, e.g. a commit")] = "local",
     repeat: Annotated[int, typer.Option(min=1, max=20, help="engine processes; they must agree")] = 2,
+    shards: Annotated[
+        int, typer.Option(min=1, max=MAX_SHARDS, help="replay in so many parts, and merge them as a Job does")
+    ] = 1,
     store: Annotated[str, typer.Option(help="embedded, or a URL such as falkor://host:6379")] = "embedded",
     only: Annotated[list[str] | None, typer.Option(help="an incident, e.g. GT-03; repeatable")] = None,
     skip_drafts: Annotated[
@@ -81,6 +85,7 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
         timeout_seconds=timeout,
         folder=dataset.parent if dataset else None,
         skip_drafts=skip_drafts,
+        shards=shards,
     )
     if skip_drafts:
         say(inputs.left_out(data, source))

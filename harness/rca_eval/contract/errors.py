@@ -25,6 +25,8 @@ class Reason(StrEnum):
     SCORECARD_TOO_LARGE = "ScorecardTooLarge"
     SCORECARD_INVALID = "ScorecardInvalid"
     DIGEST_MISMATCH = "DigestMismatch"
+    SHARD_MISSING = "ShardMissing"
+    SHARD_MISMATCH = "ShardMismatch"
     BASELINE_INVALID = "BaselineInvalid"
     POLICY_INVALID = "PolicyInvalid"
     ENVIRONMENT_INVALID = "EnvironmentInvalid"

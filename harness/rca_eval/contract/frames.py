@@ -18,13 +18,15 @@ from dataclasses import dataclass
 from rca_eval.contract.canonical import canonical, sha256
 from rca_eval.contract.errors import ContractError, Reason
 from rca_eval.contract.model import MIB
+from rca_eval.contract.part import ScorecardPart, parse_part
 from rca_eval.contract.scorecard import Scorecard, parse_scorecard
 
 COMPRESSED_LIMIT = 700 * 1024
 DOCUMENT_LIMIT = 16 * MIB
 LINE = 1024
+FRAME_BEGIN = "RCA-SCORECARD-BEGIN"
 END = "RCA-SCORECARD-END"
-_BEGIN = re.compile(r"RCA-SCORECARD-BEGIN v1 sha256=([0-9a-f]{64}) bytes=([0-9]{1,9}) lines=([0-9]{1,6})$")
+_BEGIN = re.compile(FRAME_BEGIN + r" v1 sha256=([0-9a-f]{64}) bytes=([0-9]{1,9}) lines=([0-9]{1,6})$")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}$")
 
 
@@ -52,8 +54,8 @@ class _Header:
         return 0 < self.size <= COMPRESSED_LIMIT and self.lines == -(-4 * ((self.size + 2) // 3) // LINE)
 
 
-def encode_frame(scorecard: Scorecard) -> Frame:
-    """Frame the canonical form. Raises `ContractError(ScorecardTooLarge)` above 700 KiB compressed or 16 MiB
+def encode_frame(scorecard: Scorecard | ScorecardPart) -> Frame:
+    """Frame the canonical form of a scorecard or a part of one. Raises `ContractError(ScorecardTooLarge)` above 700 KiB compressed or 16 MiB
     plain.
     """
     document = canonical(scorecard)
@@ -62,7 +64,7 @@ def encode_frame(scorecard: Scorecard) -> Frame:
         raise ContractError(
             Reason.SCORECARD_TOO_LARGE,
             f"the scorecard has {len(packed)} bytes compressed; at most {COMPRESSED_LIMIT} fit: "
-            "return fewer candidates or terms.",
+            "return fewer candidates or terms, or deal the incidents out to more shards.",
         )
     text = base64.b64encode(packed).decode()
     lines = [text[at : at + LINE] for at in range(0, len(text), LINE)]
@@ -106,6 +108,12 @@ def read_scorecard(log: bytes, *, expected_sha256: str | None = None) -> tuple[S
     """The validated scorecard in a log, and its canonical bytes. Raises `ContractError`."""
     document = decode_frame(log, expected_sha256=expected_sha256)
     return parse_scorecard(document, source="the scorecard in the log"), document
+
+
+def read_part(log: bytes, *, expected_sha256: str | None = None) -> tuple[ScorecardPart, bytes]:
+    """As `read_scorecard`, for what a shard prints. Raises `ContractError`."""
+    document = decode_frame(log, expected_sha256=expected_sha256)
+    return parse_part(document, source="the part in the log"), document
 
 
 def pack(document: bytes) -> bytes:

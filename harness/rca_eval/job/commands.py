@@ -13,6 +13,7 @@ from rca_eval.contract import (
     ContractError,
     GroundTruth,
     Reason,
+    Scorecard,
     Variant,
     canonical,
     encode_frame,
@@ -23,12 +24,15 @@ from rca_eval.contract import (
     sha256,
     shown,
 )
+from rca_eval.contract.dealing import Share, parse_share
 from rca_eval.contract.groundtruth import DATASET_LIMIT
+from rca_eval.contract.part import ScorecardPart
 from rca_eval.engine import Blend, parse_blend, parse_without
 from rca_eval.graph import EMBEDDED, open_store
 from rca_eval.job.control import run_known_bad
 from rca_eval.job.engine import run_engine
 from rca_eval.job.files import read_bytes, read_predictions
+from rca_eval.job.parts import part_of
 from rca_eval.job.prepare import prepare
 from rca_eval.job.scoring import score
 from rca_eval.job.series_files import with_files
@@ -48,6 +52,7 @@ class Assignment:
     variants: tuple[Variant, ...]
     repeats: int
     revision: str
+    share: Share
 
 
 def assignment(env: Environment) -> Assignment:
@@ -69,6 +74,7 @@ def assignment(env: Environment) -> Assignment:
         variants=parse_variants(_needed(env, "RCA_EVAL_VARIANTS")),
         repeats=_repeats(env.get("RCA_EVAL_REPEATS", "2")),
         revision=env.get("RCA_EVAL_REVISION", ""),
+        share=parse_share(env),
     )
 
 
@@ -91,6 +97,7 @@ def prepare_command(env: Environment) -> dict[str, object]:
             repeats=job.repeats,
             folder=folder,
             memory=job.truth if _remembers(env) else None,
+            share=job.share,
         )
     except OSError as error:
         raise ContractError(
@@ -117,7 +124,7 @@ def engine_command(env: Environment) -> dict[str, object]:
 
 def scorecard_command(env: Environment) -> dict[str, object]:
     """Grade `RCA_EVAL_OUTPUT`/N/predictions.json, print the framed scorecard, return what the termination
-    message says.
+    message says. A shard prints a part, which says that it is one.
     """
     job = assignment(env)
     folder = Path(_needed(env, "RCA_EVAL_OUTPUT"))
@@ -126,8 +133,18 @@ def scorecard_command(env: Environment) -> dict[str, object]:
         for n in range(1, job.repeats + 1)
     ]
     with open_store(env.get("RCA_ENGINE_STORE", EMBEDDED)) as store:
-        control = run_known_bad(job.truth, job.dataset_sha256, store)
-    card = score(job.truth, job.dataset_sha256, job.variants, answers, revision=job.revision, control=control)
+        control = run_known_bad(job.truth, job.dataset_sha256, store, job.share)
+    card: Scorecard | ScorecardPart = score(
+        job.truth,
+        job.dataset_sha256,
+        job.variants,
+        answers,
+        revision=job.revision,
+        control=control,
+        share=job.share,
+    )
+    if isinstance(card, Scorecard) and not job.share.whole:
+        card = part_of(card, job.truth, job.share, run=_needed(env, "RCA_EVAL_RUN"))
     frame = encode_frame(card)
     sys.stdout.write(frame.text)
     sys.stdout.flush()

@@ -19,8 +19,8 @@ from rca_eval.contract import (
     canonical,
     nine,
 )
-from rca_eval.contract.metrics import mean, median
 from rca_eval.contract.protocol import VariantName
+from rca_eval.contract.timing import mttr_of
 from rca_eval.job.prepare import Case
 
 Key = tuple[str, str, str]
@@ -66,7 +66,7 @@ def measured(
             MttrRow(
                 variant=variant.name,
                 arm=arm,
-                value=_mttr([r for r in seconds if (r.variant, r.arm) == (variant.name, arm)]),
+                value=mttr_of(r for r in seconds if (r.variant, r.arm) == (variant.name, arm)),
             )
             for variant in unique
             for arm in arms
@@ -110,17 +110,6 @@ def _would_be(answer: Prediction | None) -> list[tuple[str | None, tuple[str, ..
 
 def _seconds(answer: Prediction | None) -> str | None:
     return None if answer is None else nine(Fraction(answer.seconds))
-
-
-def _mttr(rows: Sequence[SecondsRow]) -> str | None:
-    """Mean over incidents of the median over repeats; null if any time is unknown: leaving out the lost would
-    flatter.
-    """
-    if any(value is None for row in rows for value in row.values):
-        return None
-    return nine(
-        mean([median([Fraction(value) for value in row.values if value is not None]) for row in rows])
-    )
 
 
 def _differences(

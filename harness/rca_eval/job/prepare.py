@@ -23,8 +23,9 @@ from rca_eval.contract import (
     case_id,
     dump_exact,
 )
+from rca_eval.contract.dealing import WHOLE, Share, deal
 from rca_eval.job.past import past_of
-from rca_eval.job.project import planted_names, project
+from rca_eval.job.project import has_arm, planted_names, project
 
 
 @dataclass(frozen=True)
@@ -40,24 +41,32 @@ class Case:
     names: Mapping[str, str]
 
 
-def cases(truth: GroundTruth, dataset_sha256: str) -> list[Case]:
-    """All cases of a dataset, arms in order, incidents in the order of the file.
+def cases(truth: GroundTruth, dataset_sha256: str, share: Share = WHOLE) -> list[Case]:
+    """The cases of a dataset that are in this share, arms in order, incidents in the order of the file.
 
-    Raises `ContractError(DatasetInvalid)` if two cases would get one name (8 hex digits can collide in large
-    sets).
+    Raises `ContractError`: DatasetInvalid if two cases of the whole dataset would get one name (8 hex digits can collide
+    in large sets), EnvironmentInvalid if there are more shards than cases.
     """
-    found = []
-    for arm in ARMS:
-        for incident in truth.incidents:
-            case = case_id(dataset_sha256, arm, incident.id)
-            view = project(incident, arm, case=case, window=truth.window_seconds)
-            if view is not None:
-                found.append(Case(arm, incident, case, view, _names(truth, incident, arm, case)))
-    if len({case.case for case in found}) != len(found):
+    every = [(arm, incident) for arm in ARMS for incident in truth.incidents if has_arm(incident, arm)]
+    if len({case_id(dataset_sha256, arm, incident.id) for arm, incident in every}) != len(every):
         raise ContractError(
             Reason.DATASET_INVALID,
             "two incidents get the same case id; change any byte of the dataset, e.g. its _comment.",
         )
+    if share.count > max(1, len(every)):
+        raise ContractError(
+            Reason.ENVIRONMENT_INVALID,
+            f"{share.count} shards are too many for {len(every)} cases; lower the number of shards.",
+        )
+    dealt = deal(dataset_sha256, ((arm, incident.id) for arm, incident in every), share.count)
+    found = []
+    for arm, incident in every:
+        if dealt[arm, incident.id] != share.index:
+            continue
+        case = case_id(dataset_sha256, arm, incident.id)
+        view = project(incident, arm, case=case, window=truth.window_seconds)
+        if view is not None:
+            found.append(Case(arm, incident, case, view, _names(truth, incident, arm, case)))
     return found
 
 
@@ -88,14 +97,17 @@ def prepare(
     repeats: int,
     folder: Path,
     memory: GroundTruth | None = None,
+    share: Share = WHOLE,
 ) -> int:
     """Write `folder`/1 … `folder`/repeats; returns the number of runs in each.
+
+    A shard writes its own cases, each exactly as it is among all: with the past that the whole of `memory` gives it.
 
     With `memory`, incidents of LivePath carry their past, taken from these labels (`job.past`). For the reference
     engine only: in the folder of any other they would be the answers to the rest.
     """
     # In the order of the opaque names: in the file's, shuffles could be undone and the times of files be compared.
-    work = sorted(cases(truth, dataset_sha256), key=lambda case: case.case)
+    work = sorted(cases(truth, dataset_sha256, share), key=lambda case: case.case)
     unique = [variant for variant, same in distinct(variants) if same is None]
     for repeat in range(1, repeats + 1):
         # Not for secrecy: the order must differ between repeats and be the same on every machine.

@@ -27,6 +27,14 @@ BYSTANDERS = 3  # the service that alerts, and two more
 PLANTED_FIRED_AT = 1700000060
 
 
+def has_arm(incident: Incident, arm: Arm) -> bool:
+    """Whether `project` gives anything."""
+    if arm == "ScorerOnly":
+        return True
+    parts = (incident.alert, incident.topology, incident.telemetry)
+    return None not in parts and incident.telemetry is not None and incident.telemetry.availability != "none"
+
+
 def project(incident: Incident, arm: Arm, *, case: str, window: int) -> EngineIncident | None:
     """The incident for an arm, or None where this arm cannot have it (LivePath without alert, topology or
     telemetry).
@@ -38,7 +46,7 @@ def project(incident: Incident, arm: Arm, *, case: str, window: int) -> EngineIn
 
 def _live(incident: Incident, case: str, window: int) -> EngineIncident | None:
     alert, topology, telemetry = incident.alert, incident.topology, incident.telemetry
-    if alert is None or topology is None or telemetry is None or telemetry.availability == "none":
+    if alert is None or topology is None or telemetry is None or not has_arm(incident, "LivePath"):
         return None
     rows = {
         key: EngineTelemetryRow(

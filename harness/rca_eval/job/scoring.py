@@ -30,6 +30,7 @@ from rca_eval.contract import (
     nine,
     shown,
 )
+from rca_eval.contract.dealing import WHOLE, Share
 from rca_eval.job.measuring import Key, measured
 from rca_eval.job.prepare import Case, cases, distinct
 
@@ -42,12 +43,16 @@ def score(
     *,
     revision: str,
     control: Control | None,
+    share: Share = WHOLE,
 ) -> Scorecard:
     """The scorecard of a run: `answers` has one entry for each repeat, the first one is what is graded.
 
+    Of a shard, it is about the cases of its share, and not to be shown: `job.parts` makes a part of it.
+
     Raises `ContractError(PredictionsInvalid)` if an engine answers what it was not asked.
     """
-    work = cases(truth, dataset_sha256)
+    work = cases(truth, dataset_sha256, share)
+    held = {case.incident.id for case in work}
     pairs = list(distinct(variants))
     unique = [variant for variant, same in pairs if same is None]
     asked: set[Key] = {(variant.name, case.arm, case.case) for variant in unique for case in work}
@@ -61,7 +66,9 @@ def score(
             sha256=dataset_sha256,
             profile=truth.profile,
             window_seconds=truth.window_seconds,
-            incidents=tuple(incident.id for incident in truth.incidents),
+            incidents=tuple(
+                incident.id for incident in truth.incidents if share.whole or incident.id in held
+            ),
         ),
         revision=revision,
         variants=tuple(

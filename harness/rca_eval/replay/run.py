@@ -32,10 +32,13 @@ from rca_eval.contract import (
     shown,
     split_confirmed,
 )
+from rca_eval.contract.dealing import WHOLE, Share
+from rca_eval.contract.merge import merge
 from rca_eval.graph import EMBEDDED, open_store
 from rca_eval.job.commands import TERMINATION_LIMIT
 from rca_eval.job.control import run_known_bad
 from rca_eval.job.files import read_bytes, read_predictions
+from rca_eval.job.parts import part_of
 from rca_eval.job.prepare import prepare
 from rca_eval.job.scoring import score
 from rca_eval.job.series_files import with_files
@@ -49,7 +52,8 @@ PATIENCE_SECONDS = 5
 class Plan:
     """What to replay. `only` holds incident ids or their beginnings; `settings` is extra environment for the
     engine; `folder` is where the dataset lies, for its series files; `skip_drafts` leaves out incidents whose label
-    is not confirmed, which are refused otherwise.
+    is not confirmed, which are refused otherwise; `shards` replays the incidents in so many parts, one after the other,
+    and merges them, as an Indexed Job does.
     """
 
     dataset: bytes
@@ -64,6 +68,7 @@ class Plan:
     timeout_seconds: int = 600
     folder: Path | None = None
     skip_drafts: bool = False
+    shards: int = 1
 
 
 def replay(plan: Plan, on_step: Callable[[str], None] = lambda _: None) -> Scorecard:
@@ -73,6 +78,26 @@ def replay(plan: Plan, on_step: Callable[[str], None] = lambda _: None) -> Score
     whole = parse_ground_truth(plan.dataset, source=plan.source)
     memory = whole if tuple(plan.engine) == REFERENCE_ENGINE else None
     digest = sha256(plan.dataset)
+    shares = [Share(index, plan.shards) for index in range(plan.shards)]
+    if len(shares) == 1:
+        return _measure(plan, truth, digest, memory, share=WHOLE, on_step=on_step)
+    parts = []
+    for share in shares:
+        on_step(str(share))
+        card = _measure(plan, truth, digest, memory, share=share, on_step=on_step)
+        parts.append(part_of(card, truth, share, run="local"))
+    return merge(parts)
+
+
+def _measure(
+    plan: Plan,
+    truth: GroundTruth,
+    digest: str,
+    memory: GroundTruth | None,
+    *,
+    share: Share,
+    on_step: Callable[[str], None],
+) -> Scorecard:
     with tempfile.TemporaryDirectory(prefix="rca-eval-") as folder:
         incidents = Path(folder, "incidents")
         on_step(f"preparing {len(truth.incidents)} incidents without their labels")
@@ -84,6 +109,7 @@ def replay(plan: Plan, on_step: Callable[[str], None] = lambda _: None) -> Score
             repeats=plan.repeats,
             folder=incidents,
             memory=memory,
+            share=share,
         )
         answers = []
         for repeat in range(1, plan.repeats + 1):
@@ -93,8 +119,8 @@ def replay(plan: Plan, on_step: Callable[[str], None] = lambda _: None) -> Score
             )
     on_step("the known-bad control")
     with open_store(plan.store) as store:
-        control = run_known_bad(truth, digest, store)
-    return score(truth, digest, plan.variants, answers, revision=plan.revision, control=control)
+        control = run_known_bad(truth, digest, store, share)
+    return score(truth, digest, plan.variants, answers, revision=plan.revision, control=control, share=share)
 
 
 def _dataset(plan: Plan, on_step: Callable[[str], None]) -> GroundTruth:

@@ -80,6 +80,24 @@ class Reason(StrEnum):
         "The key holds the word of the promoted revision, which the one that runs reads as Shadow (onNewRevision Hold).",
     )
 
+    # Schedules and budgets
+    SCHEDULE_INVALID = (
+        "ScheduleInvalid",
+        "The schedule of the EvalSuite cannot be followed: an unknown time zone, or a time that never comes.",
+    )
+    BUDGET_EXCEEDED = (
+        "BudgetExceeded",
+        "The month's budget of the EvalSuite has no room for another run; the message says when it begins anew.",
+    )
+    RUN_OVER_BUDGET = (
+        "RunOverBudget",
+        "The run used more than budget.tokensPerRun or budget.costPerRun: it is no pass.",
+    )
+    USAGE_UNKNOWN = (
+        "UsageUnknown",
+        "The engine did not say for every answer what it used, so a budget cannot be kept: it is no pass.",
+    )
+
     # The target
     TARGET_NOT_FOUND = "TargetNotFound", "The target's ConfigMap does not exist."
     TARGET_NOT_OPTED_IN = (
@@ -248,15 +266,41 @@ class Reason(StrEnum):
     JOB_CONFLICT = "JobConflict", "A Job of that name exists and is not ours."
     RUN_REFUSED = "RunRefused", "The API server refused the EvalRun; the message says why."
     RUN_LOST = "RunLost", "The EvalRun was deleted or replaced before it ended; another one is made."
+    JOB_SUSPENDED = "JobSuspended", "Somebody has suspended the Job; it waits, and no time runs."
+    QUEUED = "Queued", "The Job waits in the queue of job.queueName; no time runs before it is admitted."
+    POD_REFUSED = (
+        "PodRefused",
+        "The Job is there, and its Pod is not let in: a quota, a limit range, admission or Pod security.",
+    )
+    POD_REJECTED = "PodRejected", "The node that the Pod was given to did not take it; tried again for free."
+    POD_NOT_SET_UP = "PodNotSetUp", "The node cannot set the Pod up: a volume, or the network."
+    POD_ALTERED = "PodAltered", "The Pod did not have the steps that it was made of: a webhook changed it."
+    POD_DELETED = "PodDeleted", "Somebody deleted the Pod before it ended; tried again for free."
     POD_FAILED = "PodFailed", "The Pod failed for a reason of its own; the message names it."
     JOB_LOST = "JobLost", "The Job or its Pod vanished before the result was read."
     IMAGE_PULL_FAILED = "ImagePullFailed", "An image cannot be pulled."
+    INVALID_IMAGE = "InvalidImage", "What is given as an image is no name of one."
     CONTAINER_CONFIG_ERROR = "ContainerConfigError", "A container cannot be made from its settings."
     UNSCHEDULABLE = "Unschedulable", "No node takes the Pod."
     START_TIMEOUT = "StartTimeout", "The Pod did not start in time."
     DEADLINE_EXCEEDED = "DeadlineExceeded", "The Pod ran longer than job.timeout."
-    EVICTED = "Evicted", "The Pod was disrupted (eviction, preemption, drain); tried again for free."
-    NODE_LOST = "NodeLost", "The node went away."
+    EVICTED = (
+        "Evicted",
+        "The Pod was taken away (a drain, the Eviction API, a node that shuts down); tried again for free.",
+    )
+    PREEMPTED = "Preempted", "The Pod made room for one of higher priority; tried again for free."
+    TAINT_EVICTED = (
+        "TaintEvicted",
+        "A taint of the node took the Pod away, mostly since the node is not ready; tried again for free.",
+    )
+    NODE_PRESSURE = "NodePressure", "The node ran short of memory, disk or processes; tried again for free."
+    NODE_LOST = "NodeLost", "The node does not answer, or is gone; tried again for free."
+    STORAGE_EXCEEDED = "StorageExceeded", "A container wrote more than a volume or its own limit holds."
+    SIDECAR_NOT_READY = (
+        "SidecarNotReady",
+        "A container that has to be ready before the evaluation is not: a sidecar, or what a mesh injects.",
+    )
+    SIDECAR_FAILED = "SidecarFailed", "A container beside the evaluation failed, and the Pod with it."
     OUT_OF_MEMORY = "OutOfMemory", "A container was killed for its memory use."
     PREPARE_FAILED = "PrepareFailed", "The container that prepares the incidents failed."
     EVAL_FAILED = "EvalFailed", "The eval container ended with an error; the log's end is in logTail."

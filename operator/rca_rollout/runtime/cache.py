@@ -124,7 +124,16 @@ def run_of(body: Body) -> str | None:
 def slim_pod(body: Body) -> dict[str, Any]:
     """What `core.pods` reads of a Pod. A Pod's spec and managed fields are most of its size, and never looked at."""
     metadata = body["metadata"]
-    kept = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")
+    kept = (
+        "name",
+        "namespace",
+        "uid",
+        "labels",
+        "ownerReferences",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    )
     return {
         "metadata": {k: metadata[k] for k in kept if k in metadata},
         "status": dict(body.get("status") or {}),

@@ -46,7 +46,12 @@ def condition(
 
 def pod(phase: str = "Pending", states: Body | None = None, *conditions: Body, **status: Any) -> Body:
     """`states`: container name to `state`; the containers before the first one named are done, those after it wait."""
-    metadata = {"name": "job-1-abcde", "uid": "pod-uid", "creationTimestamp": format_time(START)}
+    metadata = {
+        "name": "job-1-abcde",
+        "uid": "pod-uid",
+        "creationTimestamp": format_time(START),
+        "ownerReferences": [{"uid": "job-uid"}],
+    }
     metadata |= status.pop("metadata", {})
     listed, seen = [], not states
     for name in CONTAINERS:
@@ -65,6 +70,11 @@ def pod(phase: str = "Pending", states: Body | None = None, *conditions: Body, *
             **status,
         },
     }
+
+
+def of_job(whole: Body, uid: str) -> Body:
+    """The same Pod, made by the Job with this UID."""
+    return {**whole, "metadata": {**whole["metadata"], "ownerReferences": [{"uid": uid}]}}
 
 
 def waiting(reason: str, message: str = "") -> Body:

@@ -107,13 +107,14 @@ class Road:
 
     def snapshot(self) -> RunSnapshot:
         ref = self.status.job_ref
+        job = self.jobs.get(ref.name) if ref else None
         return RunSnapshot(
             run=self.run,
             component=self.component,
             suite=self.suite,
             effective=self.effective,
-            job=self.jobs.get(ref.name) if ref else None,
-            pods=self.pods,
+            job=job,
+            pods=[job_states.of_job(pod, job["metadata"]["uid"]) for pod in self.pods] if job else [],
             admission=self.admission,
             settings=SETTINGS,
             reading=self.reading,

@@ -43,7 +43,7 @@ BROKEN: dict[str, tuple[Any, Any, float, str, str]] = {
     "image pull": (
         job(), pod("Pending", {"eval-1": waiting("ImagePullBackOff")}), 30, "ImagePullFailed", "registry.example/eval-1:1",
     ),
-    "image name": (job(), pod("Pending", {"eval-1": waiting("InvalidImageName")}), 0, "ImagePullFailed", "check its name"),
+    "image name": (job(), pod("Pending", {"eval-1": waiting("InvalidImageName")}), 0, "InvalidImage", "correct it"),
     "image never pulled": (
         job(), pod("Pending", {"prepare": waiting("ErrImageNeverPull")}), 30, "ImagePullFailed", "container prepare",
     ),
@@ -94,10 +94,7 @@ BROKEN: dict[str, tuple[Any, Any, float, str, str]] = {
     "disk full": (
         job(FAILED),
         pod("Failed", {"eval-1": ended(137)}, reason="Evicted", message='Usage of EmptyDir volume "output-1" exceeds the limit "256Mi".'),
-        9, "PodFailed", "output-1",
-    ),
-    "admission on the node": (
-        job(FAILED), pod("Failed", {}, reason="UnexpectedAdmissionError", message="no such device"), 9, "PodFailed", "no such device",
+        9, "StorageExceeded", "output-1",
     ),
     "Pod gone after success": (job(COMPLETE), None, 9, "JobLost", "evaluated again"),
     "Pod gone after failure": (job(FAILED), None, 9, "JobLost", "backoff limit"),
@@ -222,17 +219,21 @@ _STATES = st.sampled_from(
     there=st.booleans(),
     after=st.integers(-60, 2000),
 )  # fmt: skip
-def test_every_state_has_an_answer_and_success_only_with_a_succeeded_pod(
+def test_every_state_has_an_answer_and_success_only_where_every_step_ended_well(
     conditions: Any, phase: Any, states: Any, extra: Any, reason: Any, there: bool, after: int
 ) -> None:
     pods = [pod(phase, states, *extra, reason=reason)] if there else []
     found = look(job(*conditions), *pods, after=after)
     if isinstance(found, Running):
-        assert found.wake_at > START + timedelta(seconds=after) or not conditions
+        assert found.wake_at > START + timedelta(seconds=after)
     if isinstance(found, Succeeded):
         assert there
-        assert phase == "Succeeded"
-        assert COMPLETE in conditions
+        told = {
+            state["name"]: state["state"]["terminated"]["exitCode"]
+            for kind in ("initContainerStatuses", "containerStatuses")
+            for state in pods[0]["status"][kind]
+        }
+        assert told == dict.fromkeys(("prepare", "eval-1", "eval-2", "scorecard"), 0)
     if isinstance(found, Broken):
         assert found.message
 

@@ -29,7 +29,8 @@ class RunSnapshot:
 
     `component` is None for a run without one, and a Problem when it is gone. `admission` is None where the run may
     start, else what it waits for (its turn, a budget), shown until then. `reading` is there once the Job has
-    succeeded. `context` is of what `effective` was made from; None for a run without a component.
+    succeeded. `context` is of what `effective` was made from; None for a run without a component. `said` is what the
+    cluster's own Events tell of a failure whose cause is in no status.
     """
 
     run: EvalRun
@@ -43,6 +44,7 @@ class RunSnapshot:
     reading: Reading | Problem | None = None
     log_tail: str | None = None
     context: str | None = None
+    said: str | None = None
 
 
 @dataclass(frozen=True)

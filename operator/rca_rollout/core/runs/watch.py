@@ -27,8 +27,14 @@ def outcome_of(snapshot: RunSnapshot, now: datetime) -> Outcome | None:
     """What became of the Job, or None while there is none. Also tells the shell whether there is a log to read."""
     if snapshot.job is None or isinstance(snapshot.suite, Problem):
         return None
-    timeout = snapshot.suite.spec.job.start_timeout.delta
-    return diagnose(snapshot.job, snapshot.pods, start_timeout=timeout, now=now)
+    job = snapshot.suite.spec.job
+    return diagnose(
+        snapshot.job,
+        snapshot.pods,
+        start_timeout=job.start_timeout.delta,
+        run_timeout=job.timeout.delta,
+        now=now,
+    )
 
 
 def start(snapshot: RunSnapshot, now: datetime) -> RunPlan:
@@ -68,12 +74,13 @@ def watch(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
         return RunPlan(status.evolve(job_ref=ObjectRef(name=ref.name, uid=uid)), wake_at=now)
     outcome = outcome_of(snapshot, now)
     match outcome:
-        case Running(wake_at=wake, note=note):
+        case Running(wake_at=wake, note=note, reason=reason):
             text = f"Job {ref.name}" + (f": {note}" if note else "")
-            return wait(snapshot, Reason.RUN_IN_PROGRESS, text, now, wake, phase=RunPhase.RUNNING)
-        case Disrupted(message=message):
-            return _again(snapshot, message, now)
+            return wait(snapshot, reason, text, now, wake, phase=RunPhase.RUNNING)
+        case Disrupted(message=message, reason=reason):
+            return _again(snapshot, reason, message, now)
         case Broken(reason=reason, message=message):
+            message += f". The cluster says: {snapshot.said}" if snapshot.said else ""
             return end(snapshot, RunPhase.ERROR, reason, message, now, tail=snapshot.log_tail)
         case Succeeded(wall_seconds=walls):
             return conclude(snapshot, suite, walls, now)
@@ -81,18 +88,16 @@ def watch(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
             return RunPlan(status, wake_at=now + WAIT_FOR_SUITE)
 
 
-def _again(snapshot: RunSnapshot, message: str, now: datetime) -> RunPlan:
+def _again(snapshot: RunSnapshot, reason: str, message: str, now: datetime) -> RunPlan:
     """A disruption from outside is nobody's fault: the next attempt is free, within a limit."""
     status = snapshot.run.status
     if status.attempts >= MAX_ATTEMPTS:
-        return end(
-            snapshot, RunPhase.ERROR, Reason.EVICTED, f"{message}; {status.attempts} attempts in all", now
-        )
+        return end(snapshot, RunPhase.ERROR, reason, f"{message}; {status.attempts} attempts in all", now)
     ref = status.job_ref
     drop = (DeleteJob(ref.name, ref.uid),) if ref else ()
-    new = status.evolve(phase=RunPhase.PENDING, reason=Reason.EVICTED, message=message, job_ref=None)
+    new = status.evolve(phase=RunPhase.PENDING, reason=str(reason), message=message, job_ref=None)
     event = Transition(
-        reason=Reason.EVICTED, message=f"attempt {status.attempts}: {message}", type=EventType.WARNING, at=now
+        reason=str(reason), message=f"attempt {status.attempts}: {message}", type=EventType.WARNING, at=now
     )
     return RunPlan(conditions_of(snapshot, new, now), drop, wake_at=now, event=event)
 

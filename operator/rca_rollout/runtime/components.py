@@ -14,6 +14,7 @@ from rca_rollout.api.component_status import RcaComponentStatus
 from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun
+from rca_rollout.core import confirming
 from rca_rollout.core.epoch import Sibling
 from rca_rollout.core.lifecycle import finalizer, verbs
 from rca_rollout.core.lifecycle.conditions import Readings
@@ -37,6 +38,7 @@ from rca_rollout.kube.client import REQUEST_TIMEOUT
 from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError, RefusedError
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
 from rca_rollout.runtime.cache import Body
+from rca_rollout.runtime.confirmations import Confirmer
 from rca_rollout.runtime.events import emit
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.readings import Gatherer
@@ -53,9 +55,12 @@ class ComponentReconciler:
     what the API server refused last (to keep it in sight until it is done or not wanted any more), and which intent it
     has carried out (not to do it again where somebody takes it back at once)."""
 
-    def __init__(self, world: World, gatherer: Gatherer | None = None) -> None:
+    def __init__(
+        self, world: World, gatherer: Gatherer | None = None, confirmer: Confirmer | None = None
+    ) -> None:
         self._world = world
         self._gatherer = gatherer
+        self._confirmer = confirmer
         self._seen: dict[Key, str] = {}
         self._refused: dict[str, Refusal] = {}
         self._written: dict[Key, datetime] = {}
@@ -70,6 +75,8 @@ class ComponentReconciler:
             self._written.pop(key, None)
             if self._gatherer:
                 self._gatherer.forget(key)
+            if self._confirmer:
+                self._confirmer.forget(key)
             world.counters.forget(key.namespace, key.name)
             return None
         world.counters.meet(key.namespace, key.name)
@@ -111,6 +118,7 @@ class ComponentReconciler:
             self._written.pop(key, None)
         target_name = spec.target.config_map_ref.name
         if component.metadata.deletion_timestamp:
+            self._confirmation(key, component)  # nobody is asked any more
             return await self._observe_last(key, component)
         target = view_target(await world.config_map(namespace, target_name), target_name, spec.target.key)
         runs: dict[str, EvalRun] = {}
@@ -128,6 +136,7 @@ class ComponentReconciler:
             max_retry_delay=world.settings.max_retry_delay,
             written=intent is not None and self._written.get(key) == intent.issued_at,
             readings=self._readings(key, component),
+            confirmation=self._confirmation(key, component),
         )
 
     def _readings(self, key: Key, component: RcaComponent) -> Readings | None:
@@ -135,6 +144,12 @@ class ComponentReconciler:
         if self._gatherer is None:
             return None
         return self._gatherer.look(key, component.metadata.uid, questions(component))
+
+    def _confirmation(self, key: Key, component: RcaComponent) -> confirming.Answer | None:
+        """What the replicas of the consumer said last. They are asked meanwhile; nothing here waits for them."""
+        if self._confirmer is None:
+            return None
+        return self._confirmer.look(key, component.metadata.uid, confirming.question(component))
 
     async def _observe_last(self, key: Key, component: RcaComponent) -> Snapshot:
         """Only what putting the key back depends on. What may not be read (rights go first when a namespace goes) is a

@@ -21,6 +21,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from rca_rollout import __version__
 from rca_rollout.core.lease import Pace
+from rca_rollout.integrations.confirm import Replicas
 from rca_rollout.integrations.prometheus import Prometheus
 from rca_rollout.kube.client import Kube, configuration
 from rca_rollout.metrics.collector import ComponentCollector
@@ -29,6 +30,7 @@ from rca_rollout.metrics.server import serve_metrics
 from rca_rollout.runtime import logs
 from rca_rollout.runtime.cache import Body, Cache
 from rca_rollout.runtime.components import ComponentReconciler
+from rca_rollout.runtime.confirmations import Confirmer
 from rca_rollout.runtime.handlers import register
 from rca_rollout.runtime.leader import Elector, LeadershipLostError, LeaseError
 from rca_rollout.runtime.lease_place import LeasePlace, identity, steady
@@ -108,6 +110,8 @@ async def serve(
     world = World(kube=kube, cache=cache, settings=settings, counters=counters, clock=clock)
     prometheus = Prometheus(settings.prometheus) if settings.prometheus else None
     gatherer = Gatherer(prometheus, queue, clock) if prometheus else None
+    replicas = Replicas()
+    confirmer = Confirmer(kube, prometheus, replicas, queue, clock)
     workers = Workers(
         queue,
         {
@@ -149,6 +153,8 @@ async def serve(
             raise
         raise told from None
     finally:
+        await confirmer.close()
+        await replicas.close()
         if gatherer and prometheus:
             await gatherer.close()
             await prometheus.close()

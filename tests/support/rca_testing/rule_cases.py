@@ -13,20 +13,24 @@ KEYS = "keys must be Kubernetes names such as example.com/pool"
 
 @dataclass(frozen=True)
 class Case:
-    """`good` and `bad` are put at `path` of the smallest object; `field` is what the refusal names."""
+    """`good` and `bad` are put at `path` of the smallest object, after `beside` (path and value), where that is needed."""
 
     kind: str
     path: str
     good: tuple[Any, ...]
     bad: tuple[Any, ...]
     message: str
+    beside: tuple[tuple[str, Any], ...] = ()
 
     @property
     def id(self) -> str:
         return f"{self.kind}.{self.path}: {self.message[:40]}"
 
     def body(self, value: Any) -> dict[str, Any]:
-        return put(samples.minimal(self.kind), self.path, value)
+        body = samples.minimal(self.kind)
+        for path, other in self.beside:
+            body = put(body, path, other)
+        return put(body, self.path, value)
 
 
 def put(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -99,9 +103,6 @@ def _confirmation() -> tuple[Case, ...]:
     http = {"selector": {"matchLabels": {"app": "agent"}}, "port": 8080}
     query = {"query": "rca_mode_active == bool $(wanted)"}
 
-    def labels(name: str) -> dict[str, Any]:
-        return {"http": {**http, "selector": {"matchLabels": {name: "agent"}}}}
-
     return (
         Case(
             "RcaComponent",
@@ -112,29 +113,28 @@ def _confirmation() -> tuple[Case, ...]:
         ),
         Case(
             "RcaComponent",
-            place,
-            tuple({"http": http, "timeout": text} for text in ("10s", "1h")),
-            tuple({"http": http, "timeout": text} for text in ("9s", "1h1s", *_JUNK)),
+            f"{place}.timeout",
+            ("10s", "1h"),
+            ("9s", "1h1s", *_JUNK),
             f"must be a duration from 10s to 1h {RANGE}",
+            ((f"{place}.http", http),),
         ),
         Case(
             "RcaComponent",
-            place,
-            tuple(labels(name) for name in ("a", "example.com/a_b.c-D")),
-            tuple(labels(name) for name in ("-a", "a/b/c", "x" * 64, "")),
+            f"{place}.http.selector.matchLabels",
+            ({"a": "1", "example.com/a_b.c-D": ""},),
+            ({"-a": "1"}, {"a/b/c": "1"}, {"x" * 64: "1"}, {"": "1"}),
             KEYS,
+            ((f"{place}.http", http),),
         ),
         Case(
             "RcaComponent",
-            place,
-            tuple(
-                {"query": {"query": text}}
-                for text in (
-                    'a{b="$(component)$(namespace)$(key)$(revision)"} == bool $(wanted)',
-                    'a{b="$(value)"} and timestamp(a) > $(since)',
-                )
+            f"{place}.query.query",
+            (
+                'a{b="$(component)$(namespace)$(key)$(revision)"} == bool $(wanted)',
+                'a{b="$(value)"} and timestamp(a) > $(since)',
             ),
-            tuple({"query": {"query": text}} for text in ("$(mode)", "$(key", "$()")),
+            ("$(mode)", "$(key", "$()"),
             "the placeholders of a query are $(component), $(namespace), $(key), $(revision), $(wanted), $(value) and",
         ),
     )
@@ -196,7 +196,122 @@ def _what_runs() -> tuple[Case, ...]:
     )
 
 
+_SUITE = samples.minimal("EvalSuite")["spec"]
+_JUDGE = {"endpoint": "https://llm.example/v1", "model": "m"}
+_NIGHTLY = {"cron": "0 2 * * *"}
+_BESIDE: dict[str, tuple[tuple[str, Any], ...]] = {
+    "schedule": (("spec.schedule", _NIGHTLY),),
+    "judge": (("spec.judge", _JUDGE),),
+    "budget": (("spec.budget", {"runsPerMonth": 1, "costPerRun": "0"}),),
+}
+
+
+def _clock(path: str, good: tuple[Any, ...], bad: tuple[Any, ...], message: str) -> Case:
+    """Of a field of schedule, budget or judge, whose other fields are as small as may be."""
+    return Case("EvalSuite", f"spec.{path}", good, bad, message, _BESIDE[path.split(".")[0]])
+
+
+def _suite(good: tuple[dict[str, Any], ...], bad: tuple[dict[str, Any], ...], message: str) -> Case:
+    wholes = (tuple({**_SUITE, **more} for more in several) for several in (good, bad))
+    return Case("EvalSuite", "spec", *wholes, message)
+
+
+def _whole_budget(good: tuple[Any, ...], bad: tuple[Any, ...], message: str) -> Case:
+    return Case("EvalSuite", "spec.budget", good, bad, message)
+
+
+_BAD_CRONS = (
+    "60 * * * *",
+    "0 24 * * *",
+    "0 0 0 * *",
+    "0 0 * 13 *",
+    "0 0 * * 8",
+    "0 0 * * mon",
+    "0 0 0 1 1 *",
+    "@daily xxxx",
+    "0 0 L * * *",
+    "0 0 * * 1#2",
+    "*/0 * * * *",
+    "0 0 * * *\n",
+    "a b c d e",
+)
+_BY_THE_CLOCK: tuple[Case, ...] = (
+    _clock(
+        "schedule.cron",
+        ("* * * * *", "30 2 * * MON-FRI", "*/15 0-6,22,23 1,15 JAN-MAR 7", "59  0 01 02 SUN"),
+        _BAD_CRONS,
+        "must be a cron expression of five fields",
+    ),
+    _clock(
+        "schedule.timeZone",
+        ("UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5"),
+        ("CET", "Local", "utc", "+02:00", "../etc/passwd", "Europe/", "/Europe/Berlin", "Europe/Berlin "),
+        "must be the name of an IANA time zone",
+    ),
+    _clock(
+        "schedule.startingDeadline",
+        ("1m", "24h"),
+        ("59s", "24h1s", *_JUNK),
+        f"must be a duration from 1m to 24h {RANGE}",
+    ),
+    _suite(
+        (
+            {"schedule": {**_NIGHTLY, "judge": True}, "judge": _JUDGE},
+            {"schedule": {**_NIGHTLY, "judge": False}},
+            {"judge": _JUDGE},
+        ),
+        ({"schedule": {**_NIGHTLY, "judge": True}},),
+        "schedule.judge needs spec.judge",
+    ),
+    _suite(
+        (
+            {
+                "budget": {"costPerRun": "1", "costPerMonth": "20"},
+                "judge": {**_JUDGE, "pricePerMillionTokens": "0"},
+            },
+            {"budget": {"costPerRun": "1"}, "judge": _JUDGE},
+        ),
+        ({"budget": {"costPerRun": "1", "costPerMonth": "20"}, "judge": _JUDGE},),
+        "with budget.costPerMonth, judge.pricePerMillionTokens says what the judge costs",
+    ),
+    _whole_budget(
+        ({"tokensPerRun": 1}, {"costPerRun": "0.5"}, {"runsPerMonth": 1}),
+        ({}, {"guardExempt": True}, {"currency": "EUR"}),
+        "a budget sets at least one of tokensPerRun, costPerRun and runsPerMonth",
+    ),
+    _whole_budget(
+        ({"tokensPerRun": 5, "tokensPerMonth": 5},),
+        ({"tokensPerRun": 6, "tokensPerMonth": 5}, {"runsPerMonth": 1, "tokensPerMonth": 5}),
+        "tokensPerMonth needs a tokensPerRun that is not larger",
+    ),
+    _whole_budget(
+        ({"costPerRun": "20", "costPerMonth": "20.0"},),
+        ({"costPerRun": "20.01", "costPerMonth": "20"}, {"runsPerMonth": 1, "costPerMonth": "20"}),
+        "costPerMonth needs a costPerRun that is not larger",
+    ),
+    *(
+        _clock(
+            path,
+            ("1", "19.99", "999999999"),
+            ("999999999.5", "-1", "1e3", "", "1.", "EUR 5"),
+            "must be a decimal number from 0 to 999999999 in quotes",
+        )
+        for path in ("judge.pricePerMillionTokens", "budget.costPerRun", "budget.costPerMonth")
+    ),
+    _clock(
+        "judge.timeout", ("10s", "1h"), ("9s", "61m", *_JUNK), f"must be a duration from 10s to 1h {RANGE}"
+    ),
+    _clock(
+        "judge.endpoint",
+        ("https://llm.example/v1", "http://judge.llm.svc.cluster.local:8000"),
+        ("ftp://llm.example", "https://user:pw@llm.example", "https://x/v1?key=1", "llm.example/v1"),
+        "must be an http or https address without a user",
+    ),
+)
+
+
 CASES: tuple[Case, ...] = (
+    *_BY_THE_CLOCK,
     *_live("spec.observation.conditions"),
     *_live("spec.guard.conditions"),
     *_confirmation(),

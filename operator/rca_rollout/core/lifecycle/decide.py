@@ -16,6 +16,7 @@ from rca_rollout.core.epoch import context_of
 from rca_rollout.core.lifecycle import (
     approval,
     block,
+    confirmation,
     deletion,
     drift,
     evidence,
@@ -48,6 +49,7 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
         return draft.plan()
     _advance(draft)
     live.tell(draft)
+    confirmation.tell(draft)
     deletion.keep_finalizer(draft, owns_key=snapshot.claimed_by is None)
     return draft.plan()
 
@@ -65,6 +67,7 @@ def _advance(draft: Draft) -> None:
         return
     evidence.read_failure(draft)
     live.watch(draft)
+    confirmation.watch(draft, target)
     if draft.intent and promotion.settle(draft, target):
         return
     if draft.active and draft.spec.mode is Mode.SHADOW:
@@ -80,6 +83,9 @@ def _advance(draft: Draft) -> None:
     if draft.active and draft.promotion and draft.promotion.revision != now:
         text = f"revision {now} replaces the promoted {draft.promotion.revision}: it starts in Shadow"
         promotion.demote(draft, target, Reason.REVISION_CHANGED, text)
+        return
+    if text := confirmation.settle(draft):
+        promotion.demote(draft, target, Reason.CONFIRMATION_FAILED, text)
         return
     if draft.mode is EffectiveMode.UNKNOWN:
         _pending(draft, _unknown_value(draft))

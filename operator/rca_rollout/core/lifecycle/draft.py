@@ -54,6 +54,7 @@ class Draft:
         self.intent: Intent | None = old.intent
         self.promotion = old.promotion
         self.demotion = old.demotion
+        self.confirmation = old.confirmation
         self.verbs = old.verbs
         self.block = old.block
         self.attempts = old.attempts
@@ -162,6 +163,7 @@ class Draft:
             intent=self.intent,
             promotion=self.promotion,
             demotion=self.demotion,
+            confirmation=self.confirmation,
             verbs=self.verbs,
             block=self.block,
             attempts=self.attempts,

@@ -7,10 +7,10 @@ taken back. A key that was Active already when the component was first seen is a
 
 from __future__ import annotations
 
-from rca_rollout.api.common import DriftPolicy, EffectiveMode
+from rca_rollout.api.common import DriftPolicy, EffectiveMode, Mode
 from rca_rollout.api.component_status import Demotion, Promotion
 from rca_rollout.api.reasons import Reason
-from rca_rollout.core.lifecycle import block, contest, promotion
+from rca_rollout.core.lifecycle import block, confirmation, contest, promotion
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.target import TargetView
 
@@ -34,6 +34,7 @@ def _external(draft: Draft, promoted: Promotion, target: TargetView) -> None:
     if judged and (draft.block is None or draft.block.epoch != epoch):
         block.put(draft, Reason.EXTERNAL, text, epoch=epoch)
     draft.promotion = None
+    confirmation.begin(draft, Mode.SHADOW, target.value or "")
     contest.over(draft)
     draft.announce(Reason.EXTERNAL, text, warning=True)
 
@@ -54,7 +55,9 @@ def _without_evidence(draft: Draft, target: TargetView) -> bool:
 def _accept(draft: Draft, target: TargetView, *, first: bool) -> None:
     """It governs, so it is guarded, from this moment on."""
     cause = Reason.ADOPTED if first else Reason.ACTIVE_WITHOUT_EVIDENCE
-    draft.promotion = Promotion(at=draft.now, revision=draft.snapshot.revision, epoch=draft.epoch, cause=cause)
+    draft.promotion = Promotion(
+        at=draft.now, revision=draft.snapshot.revision, epoch=draft.epoch, cause=cause
+    )
     if first:
         text = f"{draft.key} was Active already, without evidence of ours"
     else:

@@ -12,7 +12,7 @@ from rca_rollout.api.common import ComponentPhase, ConditionType, OnRegression, 
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.clock import stamp
 from rca_rollout.core.conditions import drop_conditions, reason_of
-from rca_rollout.core.lifecycle import block, evidence, harm, live, promotion
+from rca_rollout.core.lifecycle import block, confirmation, evidence, harm, live, promotion
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import StaleSuite, for_guard
@@ -120,7 +120,7 @@ def _stay_active(draft: Draft) -> None:
     promoted = draft.promotion
     text = f"{draft.key} is Active"
     if promoted:
-        text = f"{draft.key} is Active with revision {promoted.revision}"
+        text = f"{draft.key} is Active with revision {promoted.revision}{confirmation.words(draft)}"
     draft.phase = ComponentPhase.ACTIVE
     draft.ready(Reason.AS_EXPECTED, text)
     draft.condition(ConditionType.PROMOTED, True, promoted.cause if promoted else Reason.PROMOTED, text)

@@ -9,7 +9,7 @@ from rca_rollout.api.component_status import Demotion, Evidence, Intent, Promoti
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.conditions import reason_of
 from rca_rollout.core.epoch import Sibling
-from rca_rollout.core.lifecycle import approval, block, contest, finalizer, live, proof
+from rca_rollout.core.lifecycle import approval, block, confirmation, contest, finalizer, live, proof
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import WriteKey
 from rca_rollout.core.problem import Problem
@@ -30,8 +30,13 @@ def promote(draft: Draft, target: TargetView) -> None:
         draft.condition(ConditionType.PROMOTED, False, Reason.WAITING_FOR_TURN, text)
         draft.wake_at(draft.now + timedelta(seconds=5))
         return
+    if why := confirmation.owed(draft):
+        confirmation.hold(draft, why)
+        return
     text = f"all evidence is there: {draft.key} of ConfigMap {draft.config_map} is switched to Active"
-    _intend(draft, target, active_value(draft.spec.target.values, draft.revision or ""), Reason.PROMOTED, text)
+    _intend(
+        draft, target, active_value(draft.spec.target.values, draft.revision or ""), Reason.PROMOTED, text
+    )
     draft.phase = ComponentPhase.PROMOTING
     if reason_of(draft.old.conditions, ConditionType.PROMOTED) != Reason.WRITE_FAILED:
         # A write that keeps being refused is intended again and again, and told once.
@@ -138,6 +143,7 @@ def _still_wanted(draft: Draft, target: TargetView, intent: Intent) -> bool:
         and proof.enough(draft)
         and live.fresh(draft)
         and block.standing(draft) is None
+        and confirmation.owed(draft) is None
         and approval.granted(draft)
         and first
         and write_conflict(target, draft.config_map, draft.key, towards_active=True) is None
@@ -185,6 +191,12 @@ def _record_promotion(draft: Draft, intent: Intent) -> None:
     draft.demotion = None
     draft.approval = None
     contest.over(draft)
+    if confirmation.begin(draft, Mode.ACTIVE, intent.value):
+        draft.phase = ComponentPhase.PROMOTING
+        text = f"{draft.key} of ConfigMap {draft.config_map} is {intent.value}: every replica has to say that it has loaded it"
+        draft.condition(ConditionType.PROMOTED, False, Reason.CONFIRMING, text)
+        draft.announce(Reason.CONFIRMING, text)
+        return
     draft.phase = ComponentPhase.ACTIVE
     text = (
         f"{draft.key} of ConfigMap {draft.config_map} is {intent.value}: revision {draft.revision} governs "
@@ -197,15 +209,19 @@ def _record_promotion(draft: Draft, intent: Intent) -> None:
 
 def _record_demotion(draft: Draft, intent: Intent) -> None:
     text = intent.message or intent.cause
-    draft.demotion = Demotion(at=draft.now, cause=intent.cause, message=text, epoch=draft.epoch)
+    draft.demotion = Demotion(
+        at=draft.now, cause=intent.cause, message=text, epoch=draft.epoch, promotion=draft.promotion
+    )
     draft.promotion = None
+    confirmation.begin(draft, Mode.SHADOW, intent.value)
     contest.put_back(draft)
     regressed = intent.cause in (Reason.GUARD_FAILED, Reason.CONDITION_VIOLATED)
     if regressed:
         run = block.last_failed(draft)
         block.put(draft, intent.cause, text, epoch=draft.epoch, run=run.name if run else None)
-    elif (
-        intent.cause != Reason.ACTIVE_WITHOUT_EVIDENCE
+    elif intent.cause not in (
+        Reason.ACTIVE_WITHOUT_EVIDENCE,
+        Reason.CONFIRMATION_FAILED,
     ):  # what was shown before somebody's write is as true as it was
         # A person or a new revision asked for it: whatever comes next is shown anew. What failed stays on record:
         # in this epoch it still blocks.
@@ -218,7 +234,7 @@ def _record_demotion(draft: Draft, intent: Intent) -> None:
     draft.announce(
         Reason.DEMOTED,
         f"{draft.key} of ConfigMap {draft.config_map} is {intent.value}: {text}",
-        warning=regressed,
+        warning=regressed or intent.cause == Reason.CONFIRMATION_FAILED,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.component_status import RcaComponentStatus
 from rca_rollout.api.run import EvalRun
+from rca_rollout.core.confirming import Answer
 from rca_rollout.core.epoch import Sibling, epoch_of
 from rca_rollout.core.lifecycle.conditions import Readings
 from rca_rollout.core.problem import Problem
@@ -25,7 +26,7 @@ class Snapshot:
     `runs` are the EvalRuns that this component owns, by name. `max_retry_delay` bounds the back-off after runs that
     ended without a verdict. `written` says that this process has carried the intent out, as the server told it. `readings` are
     what Prometheus answered last, by question; None where no Prometheus is configured. `running` is what runs; None where the
-    spec alone says it.
+    spec alone says it. `confirmation` is what the replicas of the consumer said last.
     """
 
     component: RcaComponent
@@ -38,6 +39,7 @@ class Snapshot:
     written: bool = False
     readings: Readings | None = None
     running: Running | Problem | None = None
+    confirmation: Answer | None = None
 
     @property
     def what_runs(self) -> Running | Problem:

@@ -8,6 +8,7 @@ from rca_rollout.api.base import Model, Rule
 from rca_rollout.api.common import Blame, LocalRef, ObjectRef, RunPhase, Status, Trigger
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
 from rca_rollout.api.run_status import Check, RunInputs, StoredScorecard
+from rca_rollout.api.schedule import JudgeStatus, RunUsage
 from rca_rollout.api.values import (
     Count,
     Digest,
@@ -75,6 +76,9 @@ class EvalRunStatus(Status):
     """Incidents of the live path that are explained with the component and not without it."""
     baseline: Figure | None = None
     """AC@1 of the baseline, for display."""
+    usage: RunUsage | None = None
+    judge: JudgeStatus | None = None
+    """Advisory: no verdict depends on it."""
 
 
 class EvalRun(Resource):

@@ -8,6 +8,7 @@ from rca_rollout.api.base import Model, Rule
 from rca_rollout.api.common import ConfigMapSource, Determinism, KnownBad, ShadowFidelity, Status
 from rca_rollout.api.job import JobTemplate
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
+from rca_rollout.api.schedule import Budget, Judge, Ledger, Schedule, ScheduleStatus
 from rca_rollout.api.values import (
     ConfigMapKey,
     Count,
@@ -49,6 +50,25 @@ class Tolerance(Model):
 class EvalSuiteSpec(Model):
     """What is measured."""
 
+    cel = (
+        Rule(
+            "!has(self.schedule) || !has(self.schedule.judge) || !self.schedule.judge || has(self.judge)",
+            "schedule.judge needs spec.judge: say where the judge is",
+            lambda it: it.schedule is None or not it.schedule.judge or it.judge is not None,
+        ),
+        Rule(
+            "!has(self.budget) || !has(self.budget.costPerMonth) || !has(self.judge)"
+            " || has(self.judge.pricePerMillionTokens)",
+            "with budget.costPerMonth, judge.pricePerMillionTokens says what the judge costs",
+            lambda it: (
+                it.budget is None
+                or it.budget.cost_per_month is None
+                or it.judge is None
+                or it.judge.price_per_million_tokens is not None
+            ),
+        ),
+    )
+
     dataset: Dataset
     baseline: BaselineSource
     tolerance: Tolerance = Tolerance()
@@ -79,6 +99,9 @@ class EvalSuiteSpec(Model):
     max_concurrent_runs: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     """How many evaluations run at once. Guard runs of Active components come first, then gate and observation runs, then
     scheduled and manual ones, the oldest first; who has waited for hours longer comes before all."""
+    schedule: Schedule | None = None
+    budget: Budget | None = None
+    judge: Judge | None = None
 
 
 class DatasetStatus(Model):
@@ -102,6 +125,8 @@ class EvalSuiteStatus(Status):
 
     dataset: DatasetStatus | None = None
     baseline: BaselineStatus | None = None
+    schedule: ScheduleStatus | None = None
+    ledger: Ledger | None = None
 
 
 class EvalSuite(Resource):
@@ -116,6 +141,8 @@ class EvalSuite(Resource):
             Column("INCIDENTS", ".status.dataset.incidents", type="integer"),
             Column("BASELINE", ".status.baseline.accuracy"),
             Column("READY", '.status.conditions[?(@.type=="Ready")].status'),
+            Column("NEXT", ".status.schedule.next", wide=True),
+            Column("BUDGET", ".status.ledger.summary", wide=True),
             Column("PROFILE", ".status.dataset.profile", wide=True),
             Column("REASON", '.status.conditions[?(@.type=="Ready")].reason', wide=True),
         ),

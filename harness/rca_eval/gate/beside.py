@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from rca_eval.contract.numbers import nine
 from rca_eval.contract.scorecard import ArmResult, IncidentResult
+from rca_eval.gate.ranks import Ranks
 from rca_eval.gate.result import Against, ArmStatistics, ClassCount, Margin, Movement
 from rca_eval.gate.statistics import (
     LEVEL,
@@ -15,7 +16,7 @@ from rca_eval.gate.statistics import (
     mcnemar_mid_p,
     wilson,
 )
-from rca_eval.gate.subject import comparable, hits
+from rca_eval.gate.subject import comparable
 
 ARM_ORDER = ("LivePath", "ScorerOnly")  # the honest arm names the verdict before the sentinel does
 SMALLEST_MARGINS = 3
@@ -24,17 +25,18 @@ Arms = Mapping[str, ArmResult]
 Moves = tuple[Movement, ...]
 
 
-def movements(mine: Arms, reference: Arms) -> tuple[Moves, Moves, Moves]:
+def movements(mine: Arms, reference: Arms, ranks: Ranks | None = None) -> tuple[Moves, Moves, Moves]:
     """Incidents that are lost, won, and neither, by the pessimistic rank; those that both sides measured."""
+    ranks = ranks or Ranks()
     regressed: list[Movement] = []
     fixed: list[Movement] = []
     unchanged: list[Movement] = []
     for arm in ARM_ORDER:
-        before = {row.id: row.true_rank() for row in reference[arm].incidents} if arm in reference else {}
+        before = {row.id: ranks.rank(row) for row in reference[arm].incidents} if arm in reference else {}
         for row in mine[arm].incidents if arm in mine else ():
             if row.id not in before:
                 continue
-            move = Movement(arm=arm, incident=row.id, before=before[row.id], after=row.true_rank())
+            move = Movement(arm=arm, incident=row.id, before=before[row.id], after=ranks.rank(row))
             was, now = move.before == 1, move.after == 1
             (unchanged if was == now else fixed if now else regressed).append(move)
     return tuple(regressed), tuple(fixed), tuple(unchanged)
@@ -54,10 +56,15 @@ def margins(live: ArmResult | None, reference: ArmResult | None) -> tuple[Margin
 
 
 def arm_statistics(
-    mine: ArmResult, reference: ArmResult, against: Against, tolerance: Fraction
+    mine: ArmResult,
+    reference: ArmResult,
+    against: Against,
+    tolerance: Fraction,
+    ranks: Ranks | None = None,
 ) -> ArmStatistics:
     """One arm against one reference, paired by incident; incidents that only one side measured do not count."""
-    before, now = hits(reference), hits(mine)
+    ranks = ranks or Ranks()
+    before, now = ranks.hits(reference), ranks.hits(mine)
     pairs = [(before[name], hit) for name, hit in now.items() if name in before]
     lost, won = pairs.count((True, False)), pairs.count((False, True))
     drop = bootstrap_drop(lost, won, len(pairs)) or (None, None)
@@ -83,8 +90,11 @@ def arm_statistics(
     )
 
 
-def class_counts(mine: Arms, baseline: Arms, without: Arms) -> Iterator[ClassCount]:
+def class_counts(
+    mine: Arms, baseline: Arms, without: Arms, ranks: Ranks | None = None
+) -> Iterator[ClassCount]:
     """Hits by fault class, classes in the order of their names; a reference over other incidents says nothing."""
+    ranks = ranks or Ranks()
     for arm in ARM_ORDER:
         if arm not in mine:
             continue
@@ -96,14 +106,14 @@ def class_counts(mine: Arms, baseline: Arms, without: Arms) -> Iterator[ClassCou
                 arm=arm,
                 fault_class=name,
                 incidents=sum(row.fault_class == name for row in now),
-                hits=_hits_of(now, name),
-                baseline=_hits_of(before.incidents, name) if before else None,
-                without=_hits_of(beside.incidents, name) if beside else None,
+                hits=_hits_of(now, name, ranks),
+                baseline=_hits_of(before.incidents, name, ranks) if before else None,
+                without=_hits_of(beside.incidents, name, ranks) if beside else None,
             )
 
 
-def _hits_of(rows: tuple[IncidentResult, ...], fault_class: str) -> int:
-    return sum(row.true_rank() == 1 for row in rows if row.fault_class == fault_class)
+def _hits_of(rows: tuple[IncidentResult, ...], fault_class: str, ranks: Ranks) -> int:
+    return sum(ranks.rank(row) == 1 for row in rows if row.fault_class == fault_class)
 
 
 def _margin(arm: str, name: str, now: Fraction, before: Fraction | None) -> Margin:

@@ -12,7 +12,7 @@ from rca_eval.contract.scorecard import ArmResult
 from rca_eval.gate.beside import ARM_ORDER
 from rca_eval.gate.counterfactual import what_changed
 from rca_eval.gate.result import Against, CheckResult, clipped
-from rca_eval.gate.subject import Subject, accuracy, comparable, hits, short_ids
+from rca_eval.gate.subject import Subject, comparable, short_ids
 
 RATIO_LIMIT = 3
 RATIO_FLOOR_SECONDS = Fraction(1, 20)
@@ -23,11 +23,11 @@ def accuracy_check(s: Subject) -> Iterator[CheckResult]:
     passes.
     """
     for arm, mine, against, reference in comparisons(s):
-        value, base = accuracy(mine), accuracy(reference)
+        value, base = s.ranks.accuracy(mine), s.ranks.accuracy(reference)
         limit = base - s.policy.tolerance
         failed = value < limit
-        was = hits(reference)
-        lost = [name for name, hit in hits(mine).items() if was.get(name) and not hit]
+        was = s.ranks.hits(reference)
+        lost = [name for name, hit in s.ranks.hits(mine).items() if was.get(name) and not hit]
         whose = f"{arm} against {_who(against)}"
         digits = _digits(value, base, limit, lt)
         numbers = (
@@ -86,7 +86,7 @@ def protected_check(s: Subject) -> Iterator[CheckResult]:
             text = f"no incident of {arm} is protected"
             yield CheckResult(name="ProtectedIncidents", result="NotApplicable", message=text, arm=arm)
             continue
-        kept = hits(mine)
+        kept = s.ranks.hits(mine)
         lost = [result.id for result in guarded if not kept[result.id]]
         share = Fraction(len(guarded) - len(lost), len(guarded))
         text = f"protected incidents with AC@1 = 1: {len(guarded) - len(lost)} of {len(guarded)}"
@@ -110,7 +110,7 @@ def collapse_check(s: Subject) -> Iterator[CheckResult]:
         reference, mine = s.baseline_arms.get(arm), shadow.get(arm)
         if reference is None or mine is None:
             continue
-        same = canonical(mine) == canonical(reference)
+        same = mine == reference or canonical(mine) == canonical(reference)  # equal rows have equal bytes
         if not comparable(mine, reference):
             continue
         text = f"AllShadow equals the baseline byte for byte, {arm}"
@@ -143,8 +143,8 @@ def regressed_check(s: Subject) -> Iterator[CheckResult]:
     for arm, mine, against, reference in comparisons(s):
         if arm != "LivePath":
             continue
-        was = hits(reference)
-        lost = [name for name, hit in hits(mine).items() if was.get(name) and not hit]
+        was = s.ranks.hits(reference)
+        lost = [name for name, hit in s.ranks.hits(mine).items() if was.get(name) and not hit]
         failed = len(lost) > allowed
         names = f" ({short_ids(lost, was)} lost)" if lost else ""
         text = f"regressed incidents {len(lost)} {'>' if failed else '<='} {allowed}{names}, {arm} against "

@@ -20,7 +20,7 @@ def no_effect_check(s: Subject) -> Iterator[CheckResult]:
     if not with_ or not without:
         return
     mine, other = _answers(with_), _answers(without)
-    moved = [at for at in mine if at not in other or _seen(mine[at]) != _seen(other[at])]
+    moved = [at for at in mine if at not in other or _seen(s, mine[at]) != _seen(s, other[at])]
     if moved or mine.keys() != other.keys():
         text = f"With ranks otherwise than Without in {len(moved)} of {len(mine)} answers: the component has an effect"
         yield CheckResult(name="NoEffect", result="Passed", message=text)
@@ -35,9 +35,9 @@ def _answers(arms: Mapping[str, ArmResult]) -> dict[tuple[str, str], IncidentRes
     return {(arm.arm, row.id): row for arm in arms.values() for row in arm.incidents}
 
 
-def _seen(row: IncidentResult) -> tuple[object, ...]:
+def _seen(s: Subject, row: IncidentResult) -> tuple[object, ...]:
     """The order both as the engine gave it and as it is judged: a new tie moves the cause in the second alone."""
-    return row.status, ranking(row), row.order()
+    return row.status, ranking(row), s.ranks.order(row)
 
 
 def _scores(row: IncidentResult) -> dict[str, str | None]:

@@ -65,7 +65,7 @@ def evaluate(
         return _verdict(tuple(checks), subject)
     checks.extend(ratio_check(subject))
     mine, baseline_arms = subject.arms(subject.candidate_name), subject.baseline_arms
-    regressed, fixed, unchanged = movements(mine, baseline_arms)
+    regressed, fixed, unchanged = movements(mine, baseline_arms, subject.ranks)
     return _verdict(tuple(checks), subject).model_copy(
         update={
             "regressed": regressed,
@@ -73,10 +73,12 @@ def evaluate(
             "unchanged": unchanged,
             "margins": margins(mine.get("LivePath"), baseline_arms.get("LivePath")),
             "statistics": tuple(
-                arm_statistics(now, before, against, subject.policy.tolerance)
+                arm_statistics(now, before, against, subject.policy.tolerance, subject.ranks)
                 for _, now, against, before in comparisons(subject)
             ),
-            "classes": tuple(class_counts(mine, baseline_arms, subject.arms(subject.reference_name))),
+            "classes": tuple(
+                class_counts(mine, baseline_arms, subject.arms(subject.reference_name), subject.ranks)
+            ),
             "notes": _notes(subject),
         }
     )

@@ -3,13 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from rca_eval.contract.metrics import mean, median
 from rca_eval.contract.numbers import exact
 from rca_eval.contract.scorecard import ArmResult, Baseline, IncidentResult, Scorecard
 from rca_eval.gate.policy import GateContext, GatePolicy
+from rca_eval.gate.ranks import Ranks
 
 _SHORT = re.compile(r"^([A-Za-z]+-[0-9]+)(?=[-_.]|$)")
 SHOWN_IDS = 5
@@ -26,6 +28,9 @@ class Subject:
     baseline: Baseline | None
     policy: GatePolicy
     context: GateContext
+    ranks: Ranks = field(default_factory=Ranks, init=False, repr=False, compare=False)
+    found: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What a rule has answered already, by its name: for a rule that others ask, too."""
 
     @property
     def candidate_name(self) -> str:
@@ -71,14 +76,27 @@ class Subject:
         skip the slow.
         """
         owner = self.scorecard.deterministic.owner_of(variant)
-        rows = {
-            row.incident: row.values
-            for row in self.scorecard.measured.seconds
-            if row.variant == owner and row.arm == arm
-        }
         expected = self.arms(variant).get(arm)
-        if expected is None or not expected.incidents:
+        if owner is None or expected is None or not expected.incidents:
             return None
+        if (owner, arm) not in self._mttr:
+            self._mttr[owner, arm] = self._mean_time(expected, self._times.get((owner, arm), {}))
+        return self._mttr[owner, arm]
+
+    @cached_property
+    def _times(self) -> dict[tuple[str, str], dict[str, tuple[str | None, ...]]]:
+        """Variant that ran and arm, to incident, to the seconds of each repeat."""
+        found: dict[tuple[str, str], dict[str, tuple[str | None, ...]]] = {}
+        for row in self.scorecard.measured.seconds:
+            found.setdefault((row.variant, row.arm), {})[row.incident] = row.values
+        return found
+
+    @cached_property
+    def _mttr(self) -> dict[tuple[str, str], Fraction | None]:
+        return {}
+
+    @staticmethod
+    def _mean_time(expected: ArmResult, rows: Mapping[str, tuple[str | None, ...]]) -> Fraction | None:
         medians = []
         for result in expected.incidents:
             values = rows.get(result.id, ())
@@ -105,7 +123,7 @@ def changed_modes(without: Mapping[str, str], with_: Mapping[str, str]) -> list[
 
 def hits(arm: ArmResult) -> dict[str, bool]:
     """Incident id to "the expected cause is alone at the top", recomputed from the candidates."""
-    return {result.id: result.true_rank() == 1 for result in arm.incidents}
+    return Ranks().hits(arm)
 
 
 def ranking(result: IncidentResult) -> Ranking:
@@ -120,7 +138,7 @@ def comparable(one: ArmResult, other: ArmResult) -> bool:
 
 def accuracy(arm: ArmResult) -> Fraction:
     """AC@1. Raises `ValueError` for an arm without incidents."""
-    return mean([Fraction(hit) for hit in hits(arm).values()])
+    return Ranks().accuracy(arm)
 
 
 def short_ids(wanted: Sequence[str], among: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from rca_eval.contract.numbers import display, exact, is_finite, nine
 from rca_eval.contract.scorecard import IncidentResult
 from rca_eval.gate.figures import all_arms, figures
 from rca_eval.gate.result import CheckResult, clipped
-from rca_eval.gate.subject import Subject, accuracy, changed_modes
+from rca_eval.gate.subject import Subject, changed_modes
 
 Rule = Callable[[Subject], str | None]
 
@@ -166,14 +166,14 @@ def aggregate_mismatch(s: Subject) -> str | None:
         return None
     for arm in all_arms(s):
         for result in arm.incidents:
-            if result.rank != result.true_rank():
+            if result.rank != s.ranks.rank(result):
                 return (
                     f"{arm.arm}/{result.id} claims rank {result.rank}, its candidates give "
-                    f"{result.true_rank()}"
+                    f"{s.ranks.rank(result)}"
                 )
         if not arm.incidents:
             continue
-        for name, value in arm.recomputed().items():
+        for name, value in s.ranks.recomputed(arm).items():
             if arm.metrics.get(name) != nine(value):
                 return f"{arm.arm} claims {name} {arm.metrics.get(name)}, its rows give {nine(value)}"
     repeats = s.scorecard.measured.repeats
@@ -192,10 +192,10 @@ def aggregate_mismatch(s: Subject) -> str | None:
 
 
 def non_finite(s: Subject) -> str | None:
-    for where, figure in figures(s):
-        if not is_finite(figure):
-            return f"{where} is {figure}; a figure must be a finite number"
-    return None
+    if "NonFinite" not in s.found:
+        bad = next(((where, figure) for where, figure in figures(s) if not is_finite(figure)), None)
+        s.found["NonFinite"] = bad and f"{bad[0]} is {bad[1]}; a figure must be a finite number"
+    return s.found["NonFinite"]
 
 
 def revision_mismatch(s: Subject) -> str | None:
@@ -267,11 +267,11 @@ def gate_insensitive(s: Subject) -> str | None:
         return None
     if mine is None or [r.id for r in mine.incidents] != [r.id for r in live.incidents]:
         return "the known-bad control was not run over the same incidents"
-    reached, needed = accuracy(mine), accuracy(live) - s.policy.tolerance
+    reached, needed = s.ranks.accuracy(mine), s.ranks.accuracy(live) - s.policy.tolerance
     if reached >= needed:
         return (
             f"the known-bad control was not caught: its AC@1 {display(reached)} >= "
-            f"{display(accuracy(live))} - {s.policy.accuracy_drop}; the dataset needs harder incidents"
+            f"{display(s.ranks.accuracy(live))} - {s.policy.accuracy_drop}; the dataset needs harder incidents"
         )
     return None
 

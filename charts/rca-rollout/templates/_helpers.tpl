@@ -106,7 +106,8 @@ rca-rollout-{{ $watched | join "," | sha256sum | trunc 8 }}
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, watch, create, patch]
+# Listed only about a Job or Pod of ours that does not start: nothing else tells which quota or policy refused it.
 - apiGroups: [""]
   resources: [events]
-  verbs: [create]
+  verbs: [create, list]
 {{- end }}

@@ -64,8 +64,18 @@ class Kube:
     async def get(self, resource: Resource, namespace: str, name: str) -> Body:
         return await self._json("GET", resource.path(namespace, name))
 
-    async def list(self, resource: Resource, namespace: str, *, label_selector: str = "") -> list[Body]:
-        query = {"labelSelector": label_selector} if label_selector else {}
+    async def list(
+        self,
+        resource: Resource,
+        namespace: str,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        limit: int = 0,
+    ) -> list[Body]:
+        """What the selectors choose; with a `limit` no more than that."""
+        asked = {"labelSelector": label_selector, "fieldSelector": field_selector, "limit": str(limit or "")}
+        query = {key: value for key, value in asked.items() if value}
         answer = await self._json("GET", resource.path(namespace), query=query)
         items: list[Body] = answer.get("items") or []
         return items

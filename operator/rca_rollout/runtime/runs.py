@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunStatus
+from rca_rollout.core import leftovers
 from rca_rollout.core.epoch import Sibling, context_of, effective_modes
 from rca_rollout.core.lifecycle.invalid import invalid_status
 from rca_rollout.core.names import scorecard_name
@@ -52,6 +54,7 @@ from rca_rollout.kube.errors import (
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, JOBS, RUNS
 from rca_rollout.runtime.components import siblings_of
 from rca_rollout.runtime.events import emit
+from rca_rollout.runtime.explain import said_about
 from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.world import World
@@ -80,6 +83,7 @@ class RunReconciler:
         try:
             body = await world.kube.get(RUNS, key.namespace, key.name)
         except NotFoundError:
+            await self._sweep(key)
             return None
         now = world.clock()
         run = parse(EvalRun, body)
@@ -88,12 +92,23 @@ class RunReconciler:
             return None
         snapshot = self._observe(run, await self._component(run), await self._suite(run), now)
         outcome = outcome_of(snapshot, now)
+        if isinstance(outcome, Broken) and outcome.about:
+            snapshot = _with(snapshot, said=await said_about(world, key.namespace, outcome.about))
         if isinstance(outcome, Succeeded):
             async with self._scorecard:
                 read = _with(snapshot, reading=await self._read(run, outcome.pod))
                 plan = await asyncio.to_thread(decide_run, read, now)
                 return await self._apply(key, body, read, plan, now)
         return await self._apply(key, body, snapshot, decide_run(snapshot, now), now)
+
+    async def _sweep(self, key: Key) -> None:
+        """Deletes what a run left behind that was deleted without what it owns."""
+        for name, uid in leftovers.orphans(self._world.cache.jobs_of_run(key.namespace, key.name)):
+            await self._delete_job(key.namespace, name, uid)
+
+    async def _delete_job(self, namespace: str, name: str, uid: str) -> None:
+        with contextlib.suppress(NotFoundError, ConflictError):
+            await self._world.kube.delete(JOBS, namespace, name, uid=uid)
 
     async def _apply(
         self, key: Key, body: dict[str, Any], snapshot: RunSnapshot, plan: RunPlan, now: datetime
@@ -148,6 +163,11 @@ class RunReconciler:
             admission=self._admission(run, suite),
             settings=RunSettings(world.settings.harness_image, world.settings.pull_policy),
             context=context_of(siblings) if isinstance(component, RcaComponent) else None,
+            leftovers=leftovers.of_run(
+                world.cache.jobs_of_run(metadata.namespace, metadata.name),
+                run_uid=metadata.uid,
+                current=[ref.name] if ref else [],
+            ),
         )
         outcome = outcome_of(snapshot, now)
         if isinstance(outcome, Broken) and outcome.pod and outcome.container:
@@ -229,10 +249,7 @@ class RunReconciler:
                             409, "a Job of that name exists and is not ours: delete it"
                         ) from None
             case DeleteJob(name=name, uid=uid):
-                try:
-                    await kube.delete(JOBS, key.namespace, name, uid=uid)
-                except (NotFoundError, ConflictError):
-                    return
+                await self._delete_job(key.namespace, name, uid)
             case ReleaseJob(name=name, uid=uid, ttl_seconds=ttl):
                 patch: list[dict[str, Any]] = [
                     {"op": "test", "path": "/metadata/uid", "value": uid},

@@ -118,8 +118,9 @@ def _without_pod(job: Body, start_timeout: timedelta, now: datetime) -> Outcome:
     seen = any(status.get(count) for count in ("active", "terminating", "failed", "succeeded"))
     if tried and not seen and not any((status.get("uncountedTerminatedPods") or {}).values()):
         text = f"no Pod of Job {name} is let in: a quota, a limit range, admission or Pod security refuses it"
-        if now < tried + _REFUSAL_GRACE:
-            return Running(tried + _REFUSAL_GRACE, text, Reason.POD_REFUSED)
+        until = tried + min(_REFUSAL_GRACE, start_timeout)
+        if now < until:
+            return Running(until, text, Reason.POD_REFUSED)
         return Broken(
             Reason.POD_REFUSED,
             f"{text}; kubectl describe job {name} says which",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from rca_rollout.api.common import RunPhase
@@ -10,17 +11,29 @@ from rca_rollout.core.problem import Problem
 from rca_rollout.core.runs.after import after
 from rca_rollout.core.runs.ending import WAIT_FOR_SUITE, end, wait
 from rca_rollout.core.runs.inputs import of_another_epoch, same_data, take_inputs
-from rca_rollout.core.runs.snapshot import CreateJob, RunAction, RunPlan, RunSnapshot, StoreScorecard
+from rca_rollout.core.runs.snapshot import (
+    CreateJob,
+    DeleteJob,
+    RunAction,
+    RunPlan,
+    RunSnapshot,
+    StoreScorecard,
+)
 from rca_rollout.core.runs.wanted import given_up, overtaken
 from rca_rollout.core.runs.watch import start, watch
 
 
 def decide_run(snapshot: RunSnapshot, now: datetime) -> RunPlan:
     """The next step of one run at `now` (aware, UTC)."""
-    now = now.replace(microsecond=0)
+    if snapshot.run.metadata.deletion_timestamp:
+        return RunPlan(snapshot.run.status)
+    plan = _decide(snapshot, now.replace(microsecond=0))
+    swept = tuple(DeleteJob(name, uid) for name, uid in snapshot.leftovers)
+    return replace(plan, actions=(*swept, *plan.actions))
+
+
+def _decide(snapshot: RunSnapshot, now: datetime) -> RunPlan:
     run = snapshot.run
-    if run.metadata.deletion_timestamp:
-        return RunPlan(run.status)
     if run.status.phase and run.status.phase.final:
         return after(snapshot)
     if ended := given_up(snapshot):

@@ -30,7 +30,8 @@ class RunSnapshot:
     `component` is None for a run without one, and a Problem when it is gone. `admission` is None where the run may
     start, else what it waits for (its turn, a budget), shown until then. `reading` is there once the Job has
     succeeded. `context` is of what `effective` was made from; None for a run without a component. `said` is what the
-    cluster's own Events tell of a failure whose cause is in no status.
+    cluster's own Events tell of a failure whose cause is in no status. `leftovers` are (name, UID) of the run's Jobs
+    that are not of its present attempt.
     """
 
     run: EvalRun
@@ -45,6 +46,7 @@ class RunSnapshot:
     log_tail: str | None = None
     context: str | None = None
     said: str | None = None
+    leftovers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

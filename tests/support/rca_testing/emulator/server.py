@@ -12,7 +12,17 @@ import kmock
 from aiohttp import web
 
 from rca_testing.emulator import clock
-from rca_testing.emulator.store import CUSTOM, KINDS, VERSIONS, Body, Change, Refusal, Store, selects
+from rca_testing.emulator.store import (
+    CUSTOM,
+    KINDS,
+    VERSIONS,
+    Body,
+    Change,
+    Refusal,
+    Store,
+    has_fields,
+    selects,
+)
 
 
 @dataclass
@@ -165,7 +175,10 @@ class ApiServer(kmock.KubernetesScaffold):
             return await self._watch(call)
         if call.verb == "list":
             items = [
-                o for o in store.list(call.plural, where) if selects(call.query.get("labelSelector", ""), o)
+                o
+                for o in store.list(call.plural, where)
+                if selects(call.query.get("labelSelector", ""), o)
+                and has_fields(call.query.get("fieldSelector", ""), o)
             ]
             return web.json_response({"metadata": {"resourceVersion": str(store.version)}, "items": items})
         assert where is not None

@@ -260,3 +260,16 @@ def selects(selector: str, body: Body | None) -> bool:
     labels = (body or {}).get("metadata", {}).get("labels") or {}
     pairs = [part.split("=", 1) for part in selector.split(",") if part]
     return body is not None and all(labels.get(key) == value for key, value in pairs)
+
+
+def has_fields(selector: str, body: Body) -> bool:
+    """Field selectors of equality, joined by commas; which fields a kind has to offer is not asked."""
+
+    def at(path: str) -> Any:
+        value: Any = body
+        for step in path.split("."):
+            value = (value or {}).get(step)
+        return value
+
+    pairs = [part.split("=", 1) for part in selector.split(",") if part]
+    return all(str(at(path)) == value for path, value in pairs)

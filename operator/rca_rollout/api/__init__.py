@@ -52,7 +52,7 @@ from rca_rollout.api.meta import API_VERSION, GROUP, VERSION, KindInfo, Metadata
 from rca_rollout.api.parse import KINDS, InvalidSpec, describe, parse, read_status
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunSpec, EvalRunStatus
-from rca_rollout.api.run_status import Check, CheckResult, RunInputs, StoredScorecard, Variant
+from rca_rollout.api.run_status import Check, CheckResult, RunInputs, ShardResult, StoredScorecard, Variant
 from rca_rollout.api.suite import (
     BaselineSource,
     BaselineStatus,
@@ -128,6 +128,7 @@ __all__ = [
     "RunInputs",
     "RunPhase",
     "ShadowFidelity",
+    "ShardResult",
     "Status",
     "StoredScorecard",
     "Target",

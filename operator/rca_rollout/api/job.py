@@ -7,9 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from rca_eval.contract.dealing import MAX_SHARDS
 from rca_rollout.api.base import Cel, Model, Rule
 from rca_rollout.api.common import LocalRef, PullPolicy
-from rca_rollout.api.values import Count, Duration, ImageName, LabelValue, Quantity, Timeout
+from rca_rollout.api.values import Count, Duration, ImageName, LabelValue, ObjectName, Quantity, Timeout
 
 # Kubernetes' "qualified name": what a label, an annotation or a resource may be called.
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
@@ -38,6 +39,9 @@ Argument = Annotated[str, Field(max_length=4096)]
 Arguments = Annotated[tuple[Argument, ...], Field(max_length=64)]
 
 
+Shards = Annotated[int, Field(strict=True, ge=1, le=MAX_SHARDS)]
+
+
 class EnvVar(Model):
     """One variable of the eval container; the value is literal."""
 
@@ -60,6 +64,43 @@ class ResourceRequirements(Model):
 
     limits: Annotated[Mapping[str, Quantity], Field(max_length=16), QualifiedKeys] = {}
     requests: Annotated[Mapping[str, Quantity], Field(max_length=16), QualifiedKeys] = {}
+
+
+class Sidecar(Model):
+    """A server that the engine needs, such as a graph store: started before the repeats, stopped after the scorecard.
+
+    It lives through both repeats, so an engine clears what it wrote there, or uses a name of its own. It sees neither
+    labels nor answers.
+    """
+
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=40, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"),
+        Cel(
+            Rule(
+                "!self.matches('^(prepare|scorecard|eval-.*)$')",
+                "the names prepare, scorecard and eval-… are those of the evaluation's own steps",
+                lambda name: re.fullmatch("prepare|scorecard|eval-.*", name) is None,
+            )
+        ),
+    ]
+    image: ImageName
+    command: Arguments = ()
+    """Default: the image's own entry point. It runs as user 65532 and may write to /tmp."""
+    args: Arguments = ()
+    env: Annotated[
+        tuple[EnvVar, ...],
+        Field(
+            max_length=64,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        ),
+    ] = ()
+    ports: Annotated[
+        tuple[Annotated[int, Field(strict=True, ge=1, le=65535)], ...],
+        Field(max_length=8, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    ] = ()
+    """Where it listens, on localhost for the engine. The repeats begin when the first of them accepts a connection."""
+    resources: ResourceRequirements | None = None
 
 
 class TolerationOperator(StrEnum):
@@ -141,7 +182,36 @@ class JobTemplate(Model):
     pod_annotations: Annotated[
         Mapping[str, Annotated[str, Field(max_length=4096)]], Field(max_length=16), QualifiedKeys
     ] = {}
+    sidecars: Annotated[
+        tuple[Sidecar, ...],
+        Field(
+            max_length=4,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        ),
+    ] = ()
+    queue_name: (
+        Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")] | None
+    ) = None
+    """The Kueue LocalQueue that admits the Job. It is made suspended; while it waits, no time runs."""
+    priority_class_name: (
+        Annotated[
+            ObjectName,
+            Cel(
+                Rule(
+                    "!self.startsWith('system-')",
+                    "the priority classes that begin with system- are the cluster's own",
+                    lambda name: not name.startswith("system-"),
+                )
+            ),
+        ]
+        | None
+    ) = None
     timeout: Timeout = Duration("10m")
     """How long the Pod may run, all containers together."""
     start_timeout: Timeout = Duration("2m")
     """How long the Pod may wait for a node and its images."""
+    shards: Shards = 1
+    """Into how many Pods the incidents are dealt out, as one Indexed Job. The result is that of one Pod; a shard that is
+    lost runs again by itself. No more than there are incidents."""
+    parallelism: Shards | None = None
+    """How many shards run at once. Default: all of them."""

@@ -4,10 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from rca_eval.contract.dealing import MAX_SHARDS
 from rca_rollout.api.base import Model, Rule
 from rca_rollout.api.common import Blame, LocalRef, ObjectRef, RunPhase, Status, Trigger
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
-from rca_rollout.api.run_status import Check, RunInputs, StoredScorecard
+from rca_rollout.api.run_status import Check, RunInputs, ShardResult, StoredScorecard
 from rca_rollout.api.schedule import JudgeStatus, RunUsage
 from rca_rollout.api.values import (
     Count,
@@ -61,6 +62,8 @@ class EvalRunStatus(Status):
     """Digest of the image that the eval containers ran, as the kubelet reports it."""
     job_ref: ObjectRef | None = None
     attempts: Count = 0
+    shards: Annotated[tuple[ShardResult, ...], Field(max_length=MAX_SHARDS)] = ()
+    """Of an evaluation in shards: those of this attempt whose parts have been read."""
     started_at: Timestamp | None = None
     finished_at: Timestamp | None = None
     log_tail: LogTail | None = None

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from rca_rollout.api.base import Model
-from rca_rollout.api.values import Digest, Figure, Message
+from rca_rollout.api.values import Count, Digest, Figure, Message
 
 Name = Annotated[str, Field(max_length=253)]
 Image = Annotated[str, Field(max_length=512)]
@@ -55,14 +55,26 @@ class RunInputs(Model):
     image_digest: Digest | None = None
     """Digest that the image has to have when it runs, as far as it is known before: the workload's."""
     harness_image: Image | None = None
+    shards: Count | None = None
+    """Into how many Pods the incidents are dealt out; absent: one."""
     dataset_sha256: Digest | None = None
     baseline_sha256: Digest | None = None
 
 
+class ShardResult(Model):
+    """What one shard's scorecard container announced; the part itself is kept in a ConfigMap of its own."""
+
+    index: Count
+    sha256: Digest
+    seconds: Annotated[tuple[Count, ...], Field(max_length=20)] = ()
+    """How long each repeat's container ran by the kubelet's clock."""
+
+
 class StoredScorecard(Model):
-    """Where the verified scorecard is kept."""
+    """Where the verified scorecard is kept. With `parts`, the key holds their index, and `sha256` is the index's."""
 
     config_map_ref: Name
     key: Name
     sha256: Digest
     deterministic_sha256: Digest | None = None
+    parts: Count | None = None

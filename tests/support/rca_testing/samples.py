@@ -69,6 +69,8 @@ _FULL: dict[str, Body] = {
             "podAnnotations": {"example.com/note": "any text, with blanks"},
             "timeout": "5m",
             "startTimeout": "1m30s",
+            "shards": 4,
+            "parallelism": 2,
         },
         "maxConcurrentRuns": 2,
         "schedule": {

@@ -12,6 +12,7 @@ from rca_rollout.api.suite import EvalSuiteSpec
 from rca_rollout.core import names
 from rca_rollout.core.owners import owner_reference
 from rca_rollout.core.pods import PREPARE, SCORECARD
+from rca_rollout.core.sidecars import sidecar, volumes
 from rca_rollout.core.variants import Variant
 
 REPEATS = 2
@@ -49,6 +50,8 @@ def build_job(spec: EvalSuiteSpec, inputs: JobInputs) -> dict[str, Any]:
     }
     if inputs.component:
         labels[names.COMPONENT_LABEL] = names.label_value(inputs.component)
+    # Made suspended, so that it waits for its queue also where Kueue comes late, or not at all.
+    queue = {names.QUEUE_LABEL: template.queue_name} if template.queue_name else {}
     run_seconds = template.timeout.seconds
     return {
         "apiVersion": "batch/v1",
@@ -56,10 +59,11 @@ def build_job(spec: EvalSuiteSpec, inputs: JobInputs) -> dict[str, Any]:
         "metadata": {
             "name": names.job_name(inputs.run, inputs.run_uid, inputs.attempt),
             "namespace": inputs.namespace,
-            "labels": labels,
+            "labels": {**labels, **queue},
             "ownerReferences": [owner_reference("EvalRun", inputs.run, inputs.run_uid)],
         },
         "spec": {
+            **({"suspend": True} if queue else {}),
             "backoffLimit": 0,
             "completions": 1,
             "parallelism": 1,
@@ -100,7 +104,11 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
             "fsGroup": USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "initContainers": [_own(PREPARE, inputs, spec), *(_eval(template, inputs, n) for n in repeats)],
+        "initContainers": [
+            _own(PREPARE, inputs, spec),
+            *(sidecar(each, _CONFINED) for each in template.sidecars),
+            *(_eval(template, inputs, n) for n in repeats),
+        ],
         "containers": [_own(SCORECARD, inputs, spec)],
         "volumes": [
             # All keys: a dataset may name series files, which lie beside it.
@@ -109,10 +117,13 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
             *({"name": f"output-{n}", "emptyDir": {"sizeLimit": "256Mi"}} for n in repeats),
             {"name": "tmp", "emptyDir": {"sizeLimit": "512Mi"}},
             *({"name": f"tmp-{n}", "emptyDir": {"sizeLimit": "1Gi"}} for n in repeats),
+            *volumes(template.sidecars),
         ],
     }
     if template.image_pull_secrets:
         pod["imagePullSecrets"] = [{"name": ref.name} for ref in template.image_pull_secrets]
+    if template.priority_class_name:
+        pod["priorityClassName"] = template.priority_class_name
     if template.node_selector:
         pod["nodeSelector"] = dict(template.node_selector)
     if template.tolerations:

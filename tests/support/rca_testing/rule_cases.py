@@ -405,6 +405,37 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "EvalSuite",
+        "spec.job.sidecars",
+        ([{"name": "graph", "image": "i"}], [{"name": "prepared", "image": "i"}]),
+        tuple([{"name": name, "image": "i"}] for name in ("prepare", "scorecard", "eval-1", "eval-x")),
+        "the names prepare, scorecard and eval-… are those of the evaluation's own steps",
+    ),
+    Case(
+        "EvalSuite",
+        "spec.job.sidecars",
+        ([{"name": "graph", "image": "i", "env": [{"name": "A"}]}],),
+        ([{"name": "graph", "image": "i", "env": [{"name": "RCA_EVAL_X"}]}],),
+        ENV,
+    ),
+    *(
+        Case(
+            "EvalSuite",
+            "spec.job.sidecars",
+            ([{"name": "graph", "image": "i", "resources": {part: {"example.com/gpu": "1"}}}],),
+            ([{"name": "graph", "image": "i", "resources": {part: {"a b": "1"}}}],),
+            KEYS,
+        )
+        for part in ("limits", "requests")
+    ),
+    Case(
+        "EvalSuite",
+        "spec.job.priorityClassName",
+        ("batch-low", "systematic"),
+        ("system-node-critical", "system-cluster-critical"),
+        "the priority classes that begin with system- are the cluster's own",
+    ),
+    Case(
+        "EvalSuite",
         "spec.job.podLabels",
         ({"sidecar.istio.io/inject": "false"},),
         ({"rca.bluerobin.io/run": "x"}, {"app.kubernetes.io/managed-by": "x"}),

@@ -67,6 +67,19 @@ _FULL: dict[str, Body] = {
             ],
             "podLabels": {"sidecar.istio.io/inject": "false"},
             "podAnnotations": {"example.com/note": "any text, with blanks"},
+            "sidecars": [
+                {
+                    "name": "graph",
+                    "image": "registry.example/graph:1",
+                    "command": ["/server"],
+                    "args": ["--dir=/tmp"],
+                    "env": [{"name": "THREADS", "value": "1"}],
+                    "ports": [6379],
+                    "resources": {"limits": {"memory": "512Mi"}, "requests": {"cpu": "0.1"}},
+                }
+            ],
+            "queueName": "evaluations",
+            "priorityClassName": "batch-low",
             "timeout": "5m",
             "startTimeout": "1m30s",
             "shards": 4,

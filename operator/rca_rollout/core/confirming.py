@@ -39,6 +39,11 @@ class Question:
     how: HttpConfirmation | QueryConfirmation
 
     @property
+    def word(self) -> str:
+        """The value, for a sentence. Without one the key was removed, which consumers read as Shadow."""
+        return self.value or "nothing"
+
+    @property
     def query(self) -> str:
         """What Prometheus is asked; empty where the replicas themselves are."""
         if isinstance(self.how, HttpConfirmation):
@@ -73,7 +78,7 @@ class Answer:
         """`1 of 2 replicas have loaded Active: agent-b has loaded Shadow`."""
         if not self.total:
             return self.problem
-        counted = f"{self.confirmed} of {self.total} replicas have loaded {self.question.value}"
+        counted = f"{self.confirmed} of {self.total} replicas have loaded {self.question.word}"
         return f"{counted}: {self.problem}" if self.problem else counted
 
 
@@ -163,16 +168,16 @@ def read_modes(body: bytes, asked: Question) -> str | None:
         return f"does not name {key}"
     if len(entries) > 1:
         return f"names {key} {len(entries)} times"
-    value, mode, reason = (entries[0].get(name) for name in ("value", "mode", "reason"))
-    if value is None:
-        return "has loaded nothing" + (f" ({_shown(reason)})" if isinstance(reason, str) else "")
-    if not isinstance(value, str) or not isinstance(mode, str):
-        return f"tells neither value nor mode of {key} as the agent protocol has it"
-    if value != asked.value:
-        return f"has loaded {_shown(value)}"
+    value, mode, reason = (entries[0].get(name, "") for name in ("value", "mode", "reason"))
+    if not isinstance(value, str | None) or not isinstance(mode, str):
+        return f"does not tell value and mode of {key} as the agent protocol has it"
+    why = f" ({_shown(reason)})" if reason and isinstance(reason, str) else ""
+    if value is None and asked.value:
+        return f"has loaded nothing{why}"
+    if (value or "") != asked.value:
+        return f"has loaded {_shown(value or '')}"
     if mode != asked.mode:
-        why = f" ({_shown(reason)})" if isinstance(reason, str) else ""
-        return f"has loaded {_shown(value)} and reads it as {_shown(mode)}{why}"
+        return f"has loaded {asked.word} and reads it as {_shown(mode)}{why}"
     return None
 
 

@@ -7,17 +7,21 @@ A crash is a step that ends early. The caches may be behind. Everything that was
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
+from rca_eval.modes.value import Found
+from rca_eval.modes.value import decide as mode_of
 from rca_rollout.api import EvalRun, InvalidSpec, RcaComponent, RcaComponentStatus, parse
 from rca_rollout.api.common import ComponentPhase, ConditionType
 from rca_rollout.api.component_status import Transition
 from rca_rollout.api.decisions import HandledVerb
 from rca_rollout.api.values import format_time
+from rca_rollout.core.confirming import Answer, Replica, judge_replicas, question, read_modes
 from rca_rollout.core.epoch import Sibling
 from rca_rollout.core.lifecycle import verbs
 from rca_rollout.core.lifecycle.conditions import Reading
@@ -77,6 +81,9 @@ class World:
         self.claimed_by: str | None = None
         self.written = False
         self.readings: dict[str, Reading] | None = None
+        self.loaded: dict[str, str | None] | None = (
+            None  # by replica of the consumer; None: nobody has answered yet
+        )
         self.gone = False
         self.wake: datetime | None = START
         # On record
@@ -100,7 +107,21 @@ class World:
             claimed_by=self.claimed_by,
             written=self.written,
             readings=self.readings,
+            confirmation=self._confirmation(component),
         )
+
+    def _confirmation(self, component: RcaComponent) -> Answer | None:
+        """What the replicas of the consumer say at this moment, each in the words of the agent protocol."""
+        asked = question(component)
+        if asked is None or self.loaded is None:
+            return None
+        ready = [Replica(name, f"uid-{name}", "10.0.0.1") for name in sorted(self.loaded)]
+        said = {each: read_modes(modes_of(KEY, self.loaded[each.name]), asked) for each in ready}
+        return judge_replicas(asked, self.now, said, ready)
+
+    def load(self) -> None:
+        """Every replica loads what the key holds."""
+        self.loaded = dict.fromkeys(self.loaded or ("agent-a", "agent-b"), self.value)
 
     def decide(self) -> Plan:
         return decide(self.snapshot(), self.now)
@@ -331,6 +352,13 @@ class World:
 
 def sibling(mode: str = "Active", *, name: str = "memory", revision: str = "m1", **more: Any) -> Sibling:
     return Sibling(name=name, key=f"{name}.Mode", mode=mode, revision=revision, **more)
+
+
+def modes_of(key: str, value: str | None, revision: str = "v1") -> bytes:
+    """GET /modes of the reference agent that has loaded `value`."""
+    mode, cause = mode_of(Found(value), revision)
+    entry = {"component": key, "value": value, "mode": str(mode), "revision": revision, "reason": str(cause)}
+    return json.dumps([{**entry, "source": "/etc/rca/modes", "loadedAt": "2026-11-30T10:00:00.0Z"}]).encode()
 
 
 def _run(body: Mapping[str, Any]) -> EvalRun:

@@ -65,6 +65,7 @@ def watch(draft: Draft, target: TargetView) -> None:
         if asked.state is ConfirmationState.OVERDUE:
             draft.announce(Reason.CONFIRMED, f"the demotion is confirmed: {answer.sentence}")
         draft.confirmation = asked.evolve(state=ConfirmationState.CONFIRMED)
+        draft.wake_at(draft.now)
 
 
 def settle(draft: Draft) -> str | None:
@@ -88,8 +89,12 @@ def settle(draft: Draft) -> str | None:
 
 
 def owed(draft: Draft) -> str | None:
-    """Why nothing may be promoted: the last demotion is not confirmed. Asked again at the moment of the write."""
-    asked = draft.confirmation
+    """Why nothing may be promoted: the last demotion is not confirmed, or was not when this step began. Asked again at the
+    moment of the write."""
+    return _owed(draft, draft.confirmation) or _owed(draft, draft.old.confirmation)
+
+
+def _owed(draft: Draft, asked: ConfirmationStatus | None) -> str | None:
     if asked is None or draft.spec.confirmation is None or asked.mode is not Mode.SHADOW:
         return None
     if asked.state is ConfirmationState.CONFIRMED:
@@ -182,7 +187,12 @@ def _show_confirming(draft: Draft, asked: ConfirmationStatus) -> None:
 
 def _alarm(draft: Draft) -> None:
     asked = draft.confirmation
-    if owed(draft) and asked is not None and asked.state is ConfirmationState.WAITING and _late(draft, asked):
+    if (
+        _owed(draft, asked)
+        and asked is not None
+        and asked.state is ConfirmationState.WAITING
+        and _late(draft, asked)
+    ):
         if draft.transition is not None:
             draft.wake_at(draft.now)  # one Event a step: this one has the next
         else:
@@ -190,7 +200,7 @@ def _alarm(draft: Draft) -> None:
             draft.confirmation = asked
             text = f"the key reads {asked.value or 'nothing'}, but a replica may still act as if Active: {asked.message}"
             draft.announce(Reason.DEMOTION_UNCONFIRMED, text, warning=True)
-    why = owed(draft)
+    why = _owed(draft, draft.confirmation)
     if why and draft.confirmation and draft.confirmation.state is ConfirmationState.OVERDUE:
         draft.condition(ConditionType.DEGRADED, True, Reason.DEMOTION_UNCONFIRMED, why)
     elif reason_of(draft.conditions, ConditionType.DEGRADED) == Reason.DEMOTION_UNCONFIRMED:

@@ -14,7 +14,8 @@ from enum import StrEnum
 ACTIVE, SHADOW = "Active", "Shadow"
 VALUE_LIMIT = 4096
 """Bytes of one value. `Active@` and the longest revision need 260; whatever is larger is not a mode."""
-SHOWN_LIMIT = 80
+SHOWN_LIMIT = 300
+"""Characters. `Active@` and the longest revision are told whole: what is loaded is compared with what was written."""
 WHITE_SPACE = " \t\r\n"
 _KEY = re.compile(r"[-._A-Za-z0-9]{1,253}")
 
@@ -105,7 +106,7 @@ def is_key(key: str) -> bool:
 
 
 def shortened(text: str | None) -> str | None:
-    """A value for people: trimmed, one line, no character that a terminal would obey, at most 80 characters."""
+    """A value for people: trimmed, one line, no character that a terminal would obey, at most `SHOWN_LIMIT` characters."""
     if text is None:
         return None
     clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text.strip(WHITE_SPACE))

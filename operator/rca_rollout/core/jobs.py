@@ -12,6 +12,7 @@ from rca_rollout.api.suite import EvalSuiteSpec
 from rca_rollout.core import names
 from rca_rollout.core.owners import owner_reference
 from rca_rollout.core.pods import PREPARE, SCORECARD
+from rca_rollout.core.shards import job_form
 from rca_rollout.core.sidecars import sidecar, volumes
 from rca_rollout.core.variants import Variant
 
@@ -38,6 +39,7 @@ class JobInputs:
     variants: Sequence[Variant]
     harness_image: str
     pull_policy: str
+    shards: int = 1
 
 
 def build_job(spec: EvalSuiteSpec, inputs: JobInputs) -> dict[str, Any]:
@@ -64,16 +66,7 @@ def build_job(spec: EvalSuiteSpec, inputs: JobInputs) -> dict[str, Any]:
         },
         "spec": {
             **({"suspend": True} if queue else {}),
-            "backoffLimit": 0,
-            "completions": 1,
-            "parallelism": 1,
-            "podReplacementPolicy": "Failed",
-            "activeDeadlineSeconds": template.start_timeout.seconds + run_seconds + _SLACK,
-            "podFailurePolicy": {
-                "rules": [
-                    {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
-                ]
-            },
+            **job_form(template, inputs.shards, _SLACK),
             "template": {
                 "metadata": {
                     "labels": {**dict(template.pod_labels or {}), **labels},
@@ -158,6 +151,7 @@ def _own(step: str, inputs: JobInputs, spec: EvalSuiteSpec) -> dict[str, Any]:
             RCA_EVAL_REVISION=inputs.revision,
             RCA_EVAL_VARIANTS=json.dumps(variants, separators=(",", ":")),
             **memory,
+            **_share(inputs),
             HOME="/tmp",  # noqa: S108 - a path in the container, an emptyDir of this Pod
         ),
         "volumeMounts": [
@@ -216,6 +210,14 @@ def _runs_our_engine(template: JobTemplate) -> bool:
     """Our image, and nothing that runs in it before the reference engine does."""
     command = tuple(template.command or _ENGINE)
     return not template.image and command[: len(_ENGINE)] == _ENGINE
+
+
+def _share(inputs: JobInputs) -> dict[str, str]:
+    """Which of them a Pod is, the Job controller tells it (`JOB_COMPLETION_INDEX`)."""
+    if inputs.shards == 1:
+        return {}
+    job = names.job_name(inputs.run, inputs.run_uid, inputs.attempt)
+    return {"RCA_EVAL_SHARDS": str(inputs.shards), "RCA_EVAL_RUN": job}
 
 
 _ENGINE = ("rca-eval", "job", "engine")

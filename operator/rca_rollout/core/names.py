@@ -43,6 +43,11 @@ def scorecard_name(run: str) -> str:
     return bounded(run, "scorecard", limit=253)
 
 
+def part_name(run: str, attempt: int, index: int) -> str:
+    """The ConfigMap of one shard's part; of another attempt it is another one."""
+    return bounded(run, f"scorecard-{attempt}-{index}", limit=253)
+
+
 def event_name(involved: str, uid: str, reason: str, at: str) -> str:
     """One Event per transition, however often it is sent."""
     return f"{involved}.{short_hash(uid, reason, at, length=16)}"

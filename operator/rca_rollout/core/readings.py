@@ -44,6 +44,8 @@ class Reading:
     config_map: str
     key: str
     stored: bool
+    parts: int | None = None
+    """Into how many ConfigMaps it is divided; then `sha256` is of their index."""
 
 
 def announced_digest(pod: Mapping[str, Any]) -> str | Problem:
@@ -89,21 +91,27 @@ def from_store(run: EvalRun, stored: Mapping[str, Any], announced: str) -> Readi
 
 def store_body(run: EvalRun, reading: Reading) -> dict[str, Any]:
     """The ConfigMap that keeps it: immutable, and gone with its run."""
+    packed = base64.b64encode(pack(canonical(reading.scorecard))).decode()
+    return keeping(run, reading.config_map, reading.sha256, {"binaryData": {reading.key: packed}})
+
+
+def keeping(run: EvalRun, name: str, digest: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """An immutable ConfigMap of this run's; `content` is its `data` or `binaryData`."""
     component = run.spec.component_ref
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
-            "name": reading.config_map,
+            "name": name,
             "namespace": run.metadata.namespace,
             "labels": {
                 **MANAGED_BY,
                 RUN_LABEL: label_value(run.metadata.name),
                 **({COMPONENT_LABEL: label_value(component.name)} if component else {}),
             },
-            "annotations": {f"{PREFIX}/sha256": reading.sha256},
+            "annotations": {f"{PREFIX}/sha256": digest},
             "ownerReferences": [owner_reference("EvalRun", run.metadata.name, run.metadata.uid)],
         },
         "immutable": True,
-        "binaryData": {reading.key: base64.b64encode(pack(canonical(reading.scorecard))).decode()},
+        **content,
     }

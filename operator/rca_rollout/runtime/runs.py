@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from rca_rollout.api.common import Trigger
@@ -17,18 +17,11 @@ from rca_rollout.api.run import EvalRun, EvalRunStatus
 from rca_rollout.core import leftovers
 from rca_rollout.core.epoch import Sibling, context_of, effective_modes
 from rca_rollout.core.lifecycle.invalid import invalid_status
-from rca_rollout.core.names import scorecard_name
 from rca_rollout.core.owners import owned
-from rca_rollout.core.pods import (
-    SCORECARD,
-    Broken,
-    Succeeded,
-    finished_at,
-    readable_tail,
-    termination_message,
-)
+from rca_rollout.core.parts import index_body, part_body
+from rca_rollout.core.pods import Broken, Succeeded, readable_tail, termination_message
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.readings import Reading, announced_digest, from_log, from_store, store_body
+from rca_rollout.core.readings import store_body
 from rca_rollout.core.runs import (
     CreateJob,
     DeleteJob,
@@ -37,19 +30,20 @@ from rca_rollout.core.runs import (
     RunPlan,
     RunSettings,
     RunSnapshot,
+    StoreIndex,
+    StorePart,
     StoreScorecard,
     decide_run,
     outcome_of,
     refused,
 )
+from rca_rollout.core.shards import Collected, Collecting
 from rca_rollout.core.suites import SuiteFacts, for_guard
 from rca_rollout.kube.errors import (
     AlreadyExistsError,
     ConflictError,
-    KubeError,
     NotFoundError,
     RefusedError,
-    TransientError,
 )
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, JOBS, RUNS
 from rca_rollout.runtime.components import siblings_of
@@ -57,14 +51,10 @@ from rca_rollout.runtime.events import emit
 from rca_rollout.runtime.explain import said_about
 from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key
+from rca_rollout.runtime.scorecards import Scorecards
 from rca_rollout.runtime.world import World
 
 log = logging.getLogger("rca_rollout.runs")
-
-# The compressed cap is 700 KiB; base64 and the frame make 956 KiB of it. Whatever is longer is not ours.
-LOG_LIMIT = 1024 * 1024
-# A node that is gone keeps its finished Pods for hours, and with them the suite's turn.
-_LOG_PATIENCE = timedelta(minutes=5)
 
 
 class RunReconciler:
@@ -76,6 +66,7 @@ class RunReconciler:
         # A scorecard may have 16 MiB, and what it was measured by decides on that: one at a time is in memory, and
         # the threads that read and judge it leave the loop to the others.
         self._scorecard = asyncio.Lock()
+        self._scorecards = Scorecards(world)
 
     async def reconcile(self, key: Key) -> datetime | None:
         """One step. The moment to look again, or None. Raises `KubeError` when the step could not be taken."""
@@ -94,9 +85,9 @@ class RunReconciler:
         outcome = outcome_of(snapshot, now)
         if isinstance(outcome, Broken) and outcome.about:
             snapshot = _with(snapshot, said=await said_about(world, key.namespace, outcome.about))
-        if isinstance(outcome, Succeeded):
+        if isinstance(outcome, Succeeded | Collecting | Collected):
             async with self._scorecard:
-                read = _with(snapshot, reading=await self._read(run, outcome.pod))
+                read = await self._scorecards.read(snapshot, outcome)
                 plan = await asyncio.to_thread(decide_run, read, now)
                 return await self._apply(key, body, read, plan, now)
         return await self._apply(key, body, snapshot, decide_run(snapshot, now), now)
@@ -206,35 +197,6 @@ class RunReconciler:
         line = self._lines.of(run.metadata.namespace, run.spec.suite_ref.name)
         return line.problem(run.metadata.uid, suite.spec.max_concurrent_runs)
 
-    async def _read(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem | None:
-        """The scorecard, from where it is stored already or else from the log."""
-        announced = announced_digest(pod)
-        if isinstance(announced, Problem):
-            return announced
-        namespace = run.metadata.namespace
-        stored = await self._world.config_map(namespace, scorecard_name(run.metadata.name))
-        if stored is not None:
-            return await asyncio.to_thread(from_store, run, stored, announced)
-        try:
-            raw = await self._world.kube.pod_log(
-                namespace, pod["metadata"]["name"], SCORECARD, limit_bytes=LOG_LIMIT
-            )
-        except NotFoundError:
-            return Problem(
-                Reason.JOB_LOST, "the Pod was gone before its log was read: the evaluation is tried again"
-            )
-        except KubeError as problem:
-            ended = finished_at(pod)
-            patient = ended is None or self._world.clock() < ended + _LOG_PATIENCE
-            if isinstance(problem, TransientError) and patient:
-                raise
-            return Problem(
-                Reason.LOG_UNAVAILABLE,
-                f"the scorecard's log cannot be read (is the node there?): {problem.message}; "
-                "the evaluation is tried again",
-            )
-        return await asyncio.to_thread(from_log, run, raw, announced)
-
     async def _act(self, key: Key, run: EvalRun, action: RunAction) -> None:
         kube = self._world.kube
         match action:
@@ -260,11 +222,15 @@ class RunReconciler:
                 except NotFoundError:
                     return
             case StoreScorecard(reading=reading):
-                try:
-                    packed = await asyncio.to_thread(store_body, run, reading)
-                    await kube.create(CONFIGMAPS, key.namespace, packed)
-                except AlreadyExistsError:
-                    return  # the next look reads what is stored, and verifies it
+                await self._keep(key, await asyncio.to_thread(store_body, run, reading))
+            case StorePart(part=part):
+                await self._keep(key, await asyncio.to_thread(part_body, run, part))
+            case StoreIndex():
+                await self._keep(key, index_body(run))
+
+    async def _keep(self, key: Key, body: dict[str, Any]) -> None:
+        with contextlib.suppress(AlreadyExistsError):  # what is stored is read and verified in a later look
+            await self._world.kube.create(CONFIGMAPS, key.namespace, body)
 
 
 def _effective(component: RcaComponent | Problem | None, siblings: Sequence[Sibling]) -> Mapping[str, str]:

@@ -14,6 +14,8 @@ from rca_rollout.core.runs.snapshot import (
     RunPlan,
     RunSettings,
     RunSnapshot,
+    StoreIndex,
+    StorePart,
     StoreScorecard,
 )
 from rca_rollout.core.runs.watch import MAX_ATTEMPTS, outcome_of
@@ -28,6 +30,8 @@ __all__ = [
     "RunPlan",
     "RunSettings",
     "RunSnapshot",
+    "StoreIndex",
+    "StorePart",
     "StoreScorecard",
     "decide_run",
     "outcome_of",

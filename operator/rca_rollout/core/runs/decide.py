@@ -17,6 +17,8 @@ from rca_rollout.core.runs.snapshot import (
     RunAction,
     RunPlan,
     RunSnapshot,
+    StoreIndex,
+    StorePart,
     StoreScorecard,
 )
 from rca_rollout.core.runs.wanted import given_up, overtaken
@@ -68,6 +70,8 @@ def refused(snapshot: RunSnapshot, action: RunAction, message: str, now: datetim
             reason, what = Reason.JOB_REFUSED, "the Job"
         case StoreScorecard(reading=reading):
             reason, what = Reason.SCORECARD_REFUSED, f"ConfigMap {reading.config_map} for the scorecard"
+        case StorePart() | StoreIndex():
+            reason, what = Reason.SCORECARD_REFUSED, "a ConfigMap for a part of the scorecard"
         case _:
             return None
     text = (

@@ -12,6 +12,7 @@ from rca_rollout.api.run_status import Variant as StoredVariant
 from rca_rollout.core.epoch import epoch_of
 from rca_rollout.core.runs.ending import conditions_of, end
 from rca_rollout.core.runs.snapshot import RunPlan, RunSnapshot
+from rca_rollout.core.shards import shard_count
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.variants import variants
 
@@ -36,6 +37,7 @@ def take_inputs(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunP
         component.spec.revision if isinstance(component, RcaComponent) else "none"
     )
     measured = variants(snapshot.effective, key)
+    shards = shard_count(suite.spec.job, len(suite.dataset.incidents))
     inputs = RunInputs(
         epoch=run.spec.epoch,
         context=run.spec.context,
@@ -45,6 +47,7 @@ def take_inputs(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunP
         harness_image=snapshot.settings.harness_image,
         dataset_sha256=suite.dataset_sha256,
         baseline_sha256=suite.baseline_sha256,
+        shards=shards if shards > 1 else None,
     )
     status = run.status.evolve(
         phase=RunPhase.PENDING, reason=Reason.RUN_PENDING, message="waits for its turn", inputs=inputs

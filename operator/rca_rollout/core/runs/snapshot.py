@@ -10,6 +10,7 @@ from typing import Any
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.component_status import Transition
 from rca_rollout.api.run import EvalRun, EvalRunStatus
+from rca_rollout.core.parts import Lost, PartReading, Unindexed
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.readings import Reading
 from rca_rollout.core.suites import SuiteFacts
@@ -46,6 +47,8 @@ class RunSnapshot:
     log_tail: str | None = None
     context: str | None = None
     said: str | None = None
+    part: PartReading | Lost | Unindexed | Problem | None = None
+    """Of an evaluation in shards: the part that was read, or what stands in the way of the whole."""
     leftovers: tuple[tuple[str, str], ...] = ()
 
 
@@ -74,7 +77,17 @@ class StoreScorecard:
     reading: Reading
 
 
-type RunAction = CreateJob | DeleteJob | ReleaseJob | StoreScorecard
+@dataclass(frozen=True)
+class StorePart:
+    part: PartReading
+
+
+@dataclass(frozen=True)
+class StoreIndex:
+    """Keeps the index of the parts that the run's status records."""
+
+
+type RunAction = CreateJob | DeleteJob | ReleaseJob | StoreScorecard | StorePart | StoreIndex
 
 
 @dataclass(frozen=True)

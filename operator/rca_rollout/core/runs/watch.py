@@ -11,11 +11,13 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.core import names
 from rca_rollout.core.jobs import JobInputs, build_job
 from rca_rollout.core.owners import owned
-from rca_rollout.core.pods import Broken, Disrupted, Outcome, Running, Succeeded, diagnose
+from rca_rollout.core.pods import Broken, Disrupted, Running, Succeeded, diagnose
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.runs.collect import collect, conclude_parts
 from rca_rollout.core.runs.conclude import conclude
 from rca_rollout.core.runs.ending import WAIT_FOR_SUITE, conditions_of, end, wait
 from rca_rollout.core.runs.snapshot import CreateJob, DeleteJob, RunPlan, RunSnapshot
+from rca_rollout.core.shards import Collected, Collecting, ShardsOutcome, diagnose_shards
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.variants import Variant
 
@@ -23,11 +25,21 @@ _WAIT_FOR_TURN = timedelta(minutes=15)  # who ends wakes the next one; this is f
 MAX_ATTEMPTS = 4  # the first, and three that were disrupted from outside
 
 
-def outcome_of(snapshot: RunSnapshot, now: datetime) -> Outcome | None:
+def outcome_of(snapshot: RunSnapshot, now: datetime) -> ShardsOutcome | None:
     """What became of the Job, or None while there is none. Also tells the shell whether there is a log to read."""
     if snapshot.job is None or isinstance(snapshot.suite, Problem):
         return None
-    job = snapshot.suite.spec.job
+    job, status = snapshot.suite.spec.job, snapshot.run.status
+    if status.inputs and status.inputs.shards:
+        return diagnose_shards(
+            snapshot.job,
+            snapshot.pods,
+            count=status.inputs.shards,
+            recorded={shard.index for shard in status.shards},
+            start_timeout=job.start_timeout.delta,
+            run_timeout=job.timeout.delta,
+            now=now,
+        )
     return diagnose(
         snapshot.job,
         snapshot.pods,
@@ -49,6 +61,7 @@ def start(snapshot: RunSnapshot, now: datetime) -> RunPlan:
         message=f"Job {name}",
         attempts=attempt,
         job_ref=ObjectRef(name=name, uid=""),
+        shards=(),
         started_at=run.status.started_at or now,
     )
     return RunPlan(conditions_of(snapshot, status, now), wake_at=now)
@@ -84,6 +97,10 @@ def watch(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
             return end(snapshot, RunPhase.ERROR, reason, message, now, tail=snapshot.log_tail)
         case Succeeded(wall_seconds=walls):
             return conclude(snapshot, suite, walls, now)
+        case Collecting():
+            return collect(snapshot, outcome, now)
+        case Collected():
+            return conclude_parts(snapshot, suite, now)
         case _:
             return RunPlan(status, wake_at=now + WAIT_FOR_SUITE)
 
@@ -119,5 +136,6 @@ def job_body(snapshot: RunSnapshot, suite: SuiteFacts) -> dict[str, Any]:
             variants=tuple(Variant(v.name, dict(v.modes)) for v in inputs.variants),
             harness_image=inputs.harness_image or snapshot.settings.harness_image,
             pull_policy=snapshot.settings.pull_policy,
+            shards=inputs.shards or 1,
         ),
     )

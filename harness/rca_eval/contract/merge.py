@@ -28,6 +28,7 @@ from rca_eval.contract.scorecard import (
     VariantResult,
 )
 from rca_eval.contract.timing import mttr_of
+from rca_eval.contract.usage import together
 
 MAX_DIFFERENCES = 20
 _SHOWN = 5
@@ -251,6 +252,10 @@ def _measured(parts: Sequence[ScorecardPart], whole: Deterministic) -> Measured:
             ShadowDecisionRow(component=component, variant=variant, agree=count[0], disagree=count[1])
             for variant, component in seen
             if (count := decisions.get((variant, component)))
+        ),
+        usage=together(
+            [part.measured.usage for part in parts],
+            [len(part.measured.seconds) * repeats for part in parts],
         ),
     )
 

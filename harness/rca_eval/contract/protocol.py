@@ -14,6 +14,7 @@ from rca_eval.contract.groundtruth import Call, Change, Ratio, Sample, UnixTime
 from rca_eval.contract.jsontext import load_json
 from rca_eval.contract.model import MIB, PRINTABLE, Bool, Int, Model, Name, One, ServiceKey
 from rca_eval.contract.numbers import Number
+from rca_eval.contract.usage import Usage
 
 PREDICTIONS_LIMIT = 8 * MIB
 MAX_CANDIDATES = 2000
@@ -198,6 +199,7 @@ class Prediction(Model):
     decision: Annotated[str, StringConstraints(max_length=253)] | None = None
     evidence: Annotated[tuple[Entity, ...], Field(max_length=200)] = ()
     would_be: WouldBe | None = None
+    usage: Usage | None = None
     error: Annotated[str, StringConstraints(max_length=2000)] | None = None
     timed_out: Bool = False
 

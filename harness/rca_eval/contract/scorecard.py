@@ -24,6 +24,7 @@ from rca_eval.contract.metrics import MetricName, aggregate, pessimistic_order, 
 from rca_eval.contract.model import MIB, PRINTABLE, Bool, Int, Model, Name, One, ServiceKey, Sha256
 from rca_eval.contract.numbers import Figure
 from rca_eval.contract.protocol import Arm, Engine, Mode, Revision, VariantName
+from rca_eval.contract.usage import UsageTotal
 
 SCORECARD_LIMIT = 16 * MIB
 
@@ -217,6 +218,8 @@ class Repeats(Model):
 
 
 class Measured(Model):
+    """What the machine adds. `usage` came later: it is left out where no answer said what it used."""
+
     engine: Engine
     mttr_seconds: tuple[MttrRow, ...]
     seconds: tuple[SecondsRow, ...]
@@ -224,6 +227,11 @@ class Measured(Model):
     total_seconds: tuple[Figure, ...]
     would_be: tuple[WouldBeRow, ...] = ()
     shadow_decisions: tuple[ShadowDecisionRow, ...] = ()
+    usage: UsageTotal | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in handler(self).items() if name != "usage" or value is not None}
 
 
 class Scorecard(Model):

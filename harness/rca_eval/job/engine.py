@@ -26,12 +26,14 @@ from rca_eval.contract import (
     parse_manifest,
 )
 from rca_eval.contract.model import MIB
+from rca_eval.contract.usage import Usage
 from rca_eval.engine import NAME, Blend, answer
 from rca_eval.graph import GraphStore, IncidentMemory, graph_key, memory_key, open_store
 from rca_eval.job.files import read_bytes
 from rca_eval.modes import Decision, DecisionLog, Mode, Outcome
 
 MAX_ERROR = 500
+_USES_NO_MODEL = Usage(input_tokens=0, output_tokens=0, cost=Decimal(0))
 
 
 def run_engine(incidents: Path, output: Path, *, blend: Blend, store: str) -> int:
@@ -46,7 +48,9 @@ def run_engine(incidents: Path, output: Path, *, blend: Blend, store: str) -> in
     with open_store(store) as graphs:
         answers = _answers(manifest, incidents, graphs, blend, name)
     document = Predictions(
-        protocol=1, engine=Engine(name=NAME, version=_version()), predictions=tuple(answers)
+        protocol=1,
+        engine=Engine(name=NAME, version=_version()),
+        predictions=tuple(one.model_copy(update={"usage": _USES_NO_MODEL}) for one in answers),
     )
     target = output / "predictions.json"
     try:

@@ -21,6 +21,7 @@ from rca_eval.contract import (
 )
 from rca_eval.contract.protocol import VariantName
 from rca_eval.contract.timing import mttr_of
+from rca_eval.contract.usage import total
 from rca_eval.job.prepare import Case
 
 Key = tuple[str, str, str]
@@ -80,6 +81,10 @@ def measured(
         ),
         would_be=tuple(would_be),
         shadow_decisions=_decisions(would_be, work, results[0]),
+        usage=total(
+            len(work) * len(unique) * len(answers),
+            (answer.usage for repeat in answers for answer in repeat.predictions),
+        ),
     )
 
 

@@ -191,7 +191,8 @@ class Reservation(Model):
 
 
 class Ledger(Model):
-    """What has been used of the month's budget. Reservations are not in the sums; together they never pass the budget."""
+    """What has been used of the month's budget. Reservations are not in the sums; both together pass the budget only
+    through guard runs that are exempt, and through runs that used more than they may."""
 
     month: Figure
     """The month in UTC, such as 2026-11. It never goes back."""
@@ -200,6 +201,8 @@ class Ledger(Model):
     runs: Count = 0
     tokens: Sum = 0
     cost: Figure = "0"
+    paused: bool = False
+    """The budget was taken away: nothing is counted until there is one again."""
     unknown: Count = 0
     """Runs that did not say what they used: counted with all that was reserved for them."""
     reservations: Annotated[tuple[Reservation, ...], Field(max_length=1000)] = ()

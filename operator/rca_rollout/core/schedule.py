@@ -1,9 +1,9 @@
 """When a suite's next scheduled run is due: pure, over the zone's own changes of the clock.
 
-Cron expressions are read by cronsim, which follows Debian's cron: where neither minute nor hour begins with a star,
-each local time counts once (skipped ones when the clock has moved on, doubled ones the first time); elsewhere the
-minutes of the clock count as they come. What it leaves open is closed here: times rise strictly (in autumn it would
-give a time of the first pass to somebody who begins in the second), and no search is without an end.
+cronsim reads the expression and finds local times; how these become instants is decided here, as Debian's cron does.
+Where neither minute nor hour begins with a star, each local time counts once: a skipped one when the clock has moved
+on, a doubled one the first time. Elsewhere the minutes of the clock count as they come. (Given a zone, cronsim follows
+the same rule, but loses a time where a clock moves by half an hour, as on Lord Howe Island.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rca_rollout.api.schedule import Schedule, ScheduleStatus
 from rca_rollout.core import names
 from rca_rollout.core.problem import Problem
 
-_MINUTE = timedelta(minutes=1)
+_SECOND, _MINUTE, _DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
 
 
 class ScheduleError(ValueError):
@@ -29,24 +29,73 @@ class ScheduleError(ValueError):
 def times(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
     """The scheduled times after `after`, in UTC, strictly rising; it may end. Raises `ScheduleError`."""
     try:
-        local = after.astimezone(ZoneInfo(zone))
+        place = ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ScheduleError(
             f"schedule.timeZone is {zone}, which is no known IANA time zone: look it up in the tz database"
         ) from None
     try:
-        found = CronSim(cron, local)
+        CronSim(cron, _wall(after, place))
     except CronSimError:
         raise ScheduleError(
             f'schedule.cron is "{cron}", which names no time that exists: correct its fields'
         ) from None
+    follows_the_clock = any(part.startswith("*") for part in cron.split()[:2])
+    found = _as_they_come(cron, place, after) if follows_the_clock else _each_once(cron, place, after)
     return _rising(found, after)
 
 
-def _rising(found: CronSim, after: datetime) -> Iterator[datetime]:
+def _each_once(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
+    for wall in CronSim(cron, _wall(after, zone)):
+        shown = wall
+        while _wall(instant := shown.replace(tzinfo=zone).astimezone(UTC), zone) != shown:
+            shown += _MINUTE  # the clock skips this minute: the first one behind the gap
+        yield instant
+
+
+def _as_they_come(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
+    """From one change of the clock to the next the local time is at a fixed distance from UTC."""
+    begin, offset = after.astimezone(UTC).replace(microsecond=0), _offset(after, zone)
+    changed: datetime | None = begin
+    while changed is not None:
+        changed = None
+        for wall in CronSim(cron, (begin + offset).replace(tzinfo=None)):
+            instant = wall.replace(tzinfo=UTC) - offset
+            changed = _change(begin, instant, offset, zone)
+            if changed is not None:
+                # The minute of the change belongs to the new time.
+                begin, offset = changed - _SECOND, _offset(changed, zone)
+                break
+            begin = instant
+            yield instant
+
+
+def _change(begin: datetime, end: datetime, offset: timedelta, zone: ZoneInfo) -> datetime | None:
+    """The first instant after `begin`, and not after `end`, at which the clock is not at `offset`."""
+    low = begin
+    while low < end:
+        high = min(low + _DAY, end)
+        if _offset(high, zone) != offset:
+            while high - low > _SECOND:
+                middle = low + timedelta(seconds=(high - low).total_seconds() // 2)
+                low, high = (middle, high) if _offset(middle, zone) == offset else (low, middle)
+            return high
+        low = high
+    return None
+
+
+def _wall(moment: datetime, zone: ZoneInfo) -> datetime:
+    """What a clock on the wall shows, with no zone and no fold."""
+    return moment.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+def _offset(moment: datetime, zone: ZoneInfo) -> timedelta:
+    return moment.astimezone(zone).utcoffset() or timedelta(0)
+
+
+def _rising(found: Iterator[datetime], after: datetime) -> Iterator[datetime]:
     last = after
-    for local in found:
-        moment = local.astimezone(UTC)
+    for moment in found:
         if moment > last:
             last = moment
             yield moment
@@ -57,10 +106,12 @@ def problem_of(schedule: Schedule | None, now: datetime) -> Problem | None:
     if schedule is None:
         return None
     try:
-        if next(times(schedule.cron, schedule.time_zone, now), None) is None:
-            raise ScheduleError(f'schedule.cron is "{schedule.cron}", which never comes: correct its fields')
+        first = next(times(schedule.cron, schedule.time_zone, now), None)
     except ScheduleError as error:
         return Problem(Reason.SCHEDULE_INVALID, str(error), stalled=True)
+    if first is None:
+        text = f'schedule.cron is "{schedule.cron}", which never comes: correct its fields'
+        return Problem(Reason.SCHEDULE_INVALID, text, stalled=True)
     return None
 
 

@@ -115,7 +115,7 @@ async def serve(
     workers = Workers(
         queue,
         {
-            "RcaComponent": ComponentReconciler(world, gatherer).reconcile,
+            "RcaComponent": ComponentReconciler(world, gatherer, confirmer).reconcile,
             "EvalRun": RunReconciler(world).reconcile,
             "EvalSuite": SuiteReconciler(world).reconcile,
         },

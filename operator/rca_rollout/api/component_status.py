@@ -107,6 +107,8 @@ class Retry(Model):
     """Runs that said nothing, and when the next one is due."""
 
     consecutive: Count = 0
+    errors: Count = 0
+    """How many of them by their own fault, not the cluster's: five in a row block a component in Shadow."""
     next_at: Timestamp | None = None
     reason: ReasonName | None = None
     message: Message | None = None

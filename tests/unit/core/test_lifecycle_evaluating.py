@@ -97,10 +97,10 @@ def test_no_verdict_is_never_a_pass_and_is_tried_again_later_each_time(phase: st
     waits = []
     for _ in range(9):
         world.settle()
-        world.end_run(phase, reason="RepeatsDiffer")
+        world.end_run(phase, reason="NodeLost")
         world.settle()
         assert world.phase is ComponentPhase.EVALUATING
-        assert world.why(ConditionType.EVALUATED) == ("Unknown", "RepeatsDiffer")
+        assert world.why(ConditionType.EVALUATED) == ("Unknown", "NodeLost")
         assert world.wake
         waits.append((world.wake - world.now).total_seconds())
         world.now = world.wake - timedelta(seconds=1)
@@ -109,7 +109,7 @@ def test_no_verdict_is_never_a_pass_and_is_tried_again_later_each_time(phase: st
         assert len(world.created) == started
         world.pass_time(seconds=1)
     assert waits == [10, 20, 40, 80, 160, 320, 640, 900, 900]
-    assert world.reasons.count("RepeatsDiffer") == 1  # told once, not nine times
+    assert world.reasons.count("NodeLost") == 1  # told once, not nine times
     assert world.value == "Shadow"
     assert world.status.evidence is None
 

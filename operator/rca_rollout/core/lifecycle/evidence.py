@@ -12,7 +12,7 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunSpec
 from rca_rollout.core import names
 from rca_rollout.core.clock import stamp
-from rca_rollout.core.lifecycle import approval, harm
+from rca_rollout.core.lifecycle import approval, errors, harm
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun
 from rca_rollout.core.owners import owner_reference
@@ -207,7 +207,7 @@ def _no_verdict(
         draft.wake_at(draft.now)
         return
     new = draft.retry is None or draft.retry.reason != reason
-    due = draft.back_off(reason, message)
+    due = errors.back_off(draft, reason, message)
     draft.wake_at(due)
     if draft.active:
         harm.no_verdict(draft)
@@ -224,6 +224,7 @@ def _no_verdict(
     if not draft.active:
         held_back(draft)
     draft.condition(ConditionType.EVALUATED, None, reason, f"no verdict, next try at {stamp(due)}: {message}")
+    errors.limit(draft, current.name)
 
 
 def _waiting(draft: Draft, current: CurrentRun, note: str) -> None:

@@ -178,6 +178,8 @@ class RcaComponentStatus(Status):
     """The revision that this status is about."""
     image_digest: Digest | None = None
     """Digest of the workload's image as its Pods run it."""
+    running: Digest | None = None
+    """Digest of all that runs: revision, image and inputs."""
     epoch: Digest | None = None
     """Hash of all that makes evidence comparable; a new one starts from the beginning."""
     epoch_parts: Annotated[tuple[EpochPart, ...], Field(max_length=PARTS_LIMIT)] = ()

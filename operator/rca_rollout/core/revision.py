@@ -8,13 +8,18 @@ Shadow, so a new image cannot govern before its own promotion.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import rfc8785
 
 from rca_rollout.api.common import EffectiveMode
 from rca_rollout.api.component import RcaComponentSpec, TargetValues
+from rca_rollout.core.names import short_hash
+from rca_rollout.core.problem import Problem
 
 TOKEN = "{revision}"  # noqa: S105 - a placeholder in a mode's value
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,127}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,127}")
+"""What a revision may be called."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +27,40 @@ class Running:
     """What runs in production, and is evaluated.
 
     `revision` is its name. `image` is what the Job runs in place of the suite's image, None where the spec names the
-    revision. `digest` is that of the image as it runs (`sha256:…`), as far as it is known.
+    revision. `digest` is that of the image as the Pods run it (`sha256:…`). `inputs` are name and digest of each further
+    input, a set in order of the names. `pull_secrets` are what the Pods pull the image with.
     """
 
     revision: str
     image: str | None = None
     digest: str | None = None
+    inputs: tuple[tuple[str, str], ...] = ()
+    pull_secrets: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that decides what runs."""
+        parts = [self.revision, self.digest, [list(pair) for pair in self.inputs]]
+        return short_hash(rfc8785.dumps(parts).decode(), length=16)
+
+
+@dataclass(frozen=True)
+class Unsettled(Problem):
+    """Pods run different things, or are about to. `seen` is what runs, `coming` what the template will bring: a revision's
+    name, or the beginning of one that ends with `@`."""
+
+    seen: tuple[Running, ...] = ()
+    coming: str | None = None
+
+    def brings(self, revision: str | None) -> bool:
+        """Whether the template's Pods will be of this revision, as far as can be told before they run."""
+        if self.coming is None or revision is None:
+            return True
+        return revision == self.coming or (self.coming.endswith("@") and revision.startswith(self.coming))
 
 
 def declared(spec: RcaComponentSpec) -> Running:
-    """What runs according to the spec: the word of a person."""
+    """What runs according to the spec alone: the word of a person."""
     return Running(spec.revision or "")
 
 
@@ -52,7 +81,7 @@ def revision_in(value: str | None, values: TargetValues) -> str | None:
     before, after = values.active.split(TOKEN, 1)
     found = value[len(before) : len(value) - len(after)]
     fits = value.startswith(before) and value.endswith(after) and len(value) > len(before) + len(after)
-    return found if fits and _NAME.fullmatch(found) else None
+    return found if fits and NAME.fullmatch(found) else None
 
 
 def effective_mode(

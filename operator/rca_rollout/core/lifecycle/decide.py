@@ -26,6 +26,7 @@ from rca_rollout.core.lifecycle import (
     live,
     observation,
     promotion,
+    revision,
     verbs,
 )
 from rca_rollout.core.lifecycle.draft import Draft
@@ -33,6 +34,7 @@ from rca_rollout.core.lifecycle.snapshot import Plan, Snapshot
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import SuiteFacts, for_guard
 from rca_rollout.core.target import TargetView
+from rca_rollout.core.workloads import engine_conflict
 
 # ConfigMaps without our watch label send no events: what is missing or broken is looked for again.
 POLL = timedelta(seconds=10)
@@ -49,12 +51,15 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
         return draft.plan()
     _advance(draft)
     live.tell(draft)
+    revision.tell(draft)
     confirmation.tell(draft)
     deletion.keep_finalizer(draft, owns_key=snapshot.claimed_by is None)
     return draft.plan()
 
 
 def _advance(draft: Draft) -> None:
+    if revision.watched(draft):
+        draft.wake_at(draft.now + revision.POLL)
     _settle_clocks(draft)
     verbs.copy(draft)
     target = draft.snapshot.target
@@ -70,27 +75,12 @@ def _advance(draft: Draft) -> None:
     confirmation.watch(draft, target)
     if draft.intent and promotion.settle(draft, target):
         return
-    if draft.active and draft.spec.mode is Mode.SHADOW:
-        promotion.demote(draft, target, Reason.SHADOW_REQUESTED, "spec.mode is Shadow")
-        return
-    if draft.active and (asked := block.overdue(draft)):
-        promotion.demote(draft, target, asked.reason, asked.message)
-        return
-    if text := live.harm(draft):
-        promotion.demote(draft, target, Reason.CONDITION_VIOLATED, text)
-        return
-    now = draft.snapshot.revision
-    if draft.active and draft.promotion and draft.promotion.revision != now:
-        text = f"revision {now} replaces the promoted {draft.promotion.revision}: it starts in Shadow"
-        promotion.demote(draft, target, Reason.REVISION_CHANGED, text)
-        return
-    if text := confirmation.settle(draft):
-        promotion.demote(draft, target, Reason.CONFIRMATION_FAILED, text)
+    if _put_back(draft, target):
         return
     if draft.mode is EffectiveMode.UNKNOWN:
         _pending(draft, _unknown_value(draft))
         return
-    suite = for_guard(draft.snapshot.suite) if draft.active else draft.snapshot.suite
+    suite = _suite_of(draft)
     if isinstance(suite, Problem):
         if draft.active and drift.settle(draft, target):
             return
@@ -99,8 +89,38 @@ def _advance(draft: Draft) -> None:
     _with_suite(draft, suite, target)
 
 
+def _put_back(draft: Draft, target: TargetView) -> bool:
+    """What ends the mode Active before evidence is asked for. True when the key is put back."""
+    if draft.active and draft.spec.mode is Mode.SHADOW:
+        promotion.demote(draft, target, Reason.SHADOW_REQUESTED, "spec.mode is Shadow")
+        return True
+    if draft.active and (asked := block.overdue(draft)):
+        promotion.demote(draft, target, asked.reason, asked.message)
+        return True
+    if text := live.harm(draft):
+        promotion.demote(draft, target, Reason.CONDITION_VIOLATED, text)
+        return True
+    if revision.settle(draft, target):
+        return True
+    if text := confirmation.settle(draft):
+        promotion.demote(draft, target, Reason.CONFIRMATION_FAILED, text)
+        return True
+    return False
+
+
+def _suite_of(draft: Draft) -> SuiteFacts | Problem:
+    """What measures the component now. What is not known to run cannot be measured."""
+    running = draft.snapshot.what_runs
+    if isinstance(running, Problem):
+        return running
+    suite = for_guard(draft.snapshot.suite) if draft.active else draft.snapshot.suite
+    if isinstance(suite, Problem):
+        return suite
+    return engine_conflict(suite, running) or suite
+
+
 def _with_suite(draft: Draft, suite: SuiteFacts, target: TargetView) -> None:
-    _settle_epoch(draft, suite)
+    revision.settle_epoch(draft, suite)
     _settle_context(draft)
     if drift.settle(draft, target):
         return
@@ -139,22 +159,6 @@ def _unknown_value(draft: Draft) -> Problem:
         f"set it to {values.shadow}; nothing is written before",
         stalled=True,
     )
-
-
-def _settle_epoch(draft: Draft, suite: SuiteFacts) -> None:
-    epoch, now = draft.snapshot.epoch_on(suite), draft.snapshot.revision
-    if draft.epoch == epoch:
-        return
-    if draft.epoch is not None:
-        same = draft.revision == now
-        what = "the suite's data, engine or tolerance" if same else f"the revision (now {now})"
-        draft.announce(Reason.OBSERVATION_RESET, f"{what} changed: all evidence starts anew")
-    if draft.revision != now:
-        draft.attempts = 0
-    draft.epoch = epoch
-    draft.revision = now
-    draft.block = draft.block if draft.block and draft.block.epoch == epoch else None
-    draft.restart()
 
 
 def _settle_context(draft: Draft) -> None:

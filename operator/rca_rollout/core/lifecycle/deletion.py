@@ -17,6 +17,7 @@ from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.finalizer import finalizers_patch, held
 from rca_rollout.core.lifecycle.snapshot import SetFinalizers
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import effective_mode, revision_in
 from rca_rollout.core.target import write_conflict
 
 GIVE_UP = timedelta(minutes=5)
@@ -29,7 +30,7 @@ def keep_finalizer(draft: Draft, *, owns_key: bool) -> None:
     intent = draft.intent
     towards_active = intent is not None and intent.cause == Reason.PROMOTED
     policy = draft.spec.deletion_policy is DeletionPolicy.REVERT_TO_SHADOW
-    wanted = policy and owns_key and (draft.active or towards_active)
+    wanted = policy and owns_key and (draft.active or towards_active or draft.held is not None)
     if wanted != held(draft.component.metadata):
         _plan(draft, wanted=wanted)
 
@@ -66,7 +67,9 @@ def _done(draft: Draft, deletion: DeletionStatus) -> tuple[str, str] | None:
             Reason.TARGET_CLAIMED,
             f"the key belongs to the older RcaComponent {older}: it is not ours to put back",
         )
-    draft.mode = draft.read_mode(target.value)
+    # Also a word of another revision, which nobody reads as Active now: it would be, rolled back.
+    named = revision_in(target.value, draft.spec.target.values)
+    draft.mode = effective_mode(target.value, draft.spec.target.values, now=named)
     if draft.mode is EffectiveMode.UNKNOWN:
         return Reason.UNKNOWN_VALUE, f"{draft.key} holds neither of the two values: it is not written"
     if conflict := write_conflict(target, draft.config_map, draft.key, towards_active=False):

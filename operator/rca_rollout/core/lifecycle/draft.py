@@ -19,7 +19,7 @@ from rca_rollout.core.clock import earliest
 from rca_rollout.core.conditions import drop_conditions, keep_times, set_condition
 from rca_rollout.core.lifecycle.snapshot import Action, Plan, Snapshot
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.revision import effective_mode
+from rca_rollout.core.revision import effective_mode, revision_in
 
 _FIRST_RETRY = timedelta(seconds=10)
 
@@ -44,6 +44,10 @@ class Draft:
         self.epoch = old.epoch
         self.context = old.context
         self.revision = old.revision
+        self.running = old.running
+        self.image_digest = old.image_digest
+        self.epoch_parts = old.epoch_parts
+        self.eval_image = old.eval_image
         self.evaluation: Evaluation | None = old.evaluation
         self.current_run: CurrentRun | None = old.current_run
         self.runs_started = old.runs_started
@@ -53,6 +57,7 @@ class Draft:
         self.retry: Retry | None = old.retry
         self.intent: Intent | None = old.intent
         self.promotion = old.promotion
+        self.held = old.held
         self.demotion = old.demotion
         self.confirmation = old.confirmation
         self.verbs = old.verbs
@@ -106,12 +111,13 @@ class Draft:
         self.condition(set_, True, problem.reason, problem.message)
 
     def in_sync(self) -> None:
-        self.condition(
-            ConditionType.TARGET_IN_SYNC,
-            True,
-            "InSync",
-            f"{self.key} of ConfigMap {self.config_map} is {self.mode}",
-        )
+        target = self.snapshot.target
+        value = None if isinstance(target, Problem) else target.value
+        other = self.mode is EffectiveMode.SHADOW and revision_in(value, self.spec.target.values)
+        text = f"{self.key} of ConfigMap {self.config_map} is {self.mode}"
+        if other:
+            text = f"{self.key} of ConfigMap {self.config_map} is {value}, which what runs reads as Shadow"
+        self.condition(ConditionType.TARGET_IN_SYNC, True, "InSync", text)
 
     def announce(self, reason: str, message: str, *, warning: bool = False) -> None:
         """The Event of this step. One step has at most one: the last one said."""
@@ -151,7 +157,11 @@ class Draft:
             phase=self.phase,
             mode=self.mode,
             revision=self.revision,
+            running=self.running,
+            image_digest=self.image_digest,
             epoch=self.epoch,
+            epoch_parts=self.epoch_parts,
+            eval_image=self.eval_image,
             context=self.context,
             evaluation=self.evaluation,
             current_run=self.current_run,
@@ -162,6 +172,7 @@ class Draft:
             retry=self.retry,
             intent=self.intent,
             promotion=self.promotion,
+            held=self.held,
             demotion=self.demotion,
             confirmation=self.confirmation,
             verbs=self.verbs,

@@ -12,6 +12,8 @@ from rca_rollout.api.component_status import Demotion, Promotion
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.lifecycle import block, confirmation, contest, promotion
 from rca_rollout.core.lifecycle.draft import Draft
+from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import Running
 from rca_rollout.core.target import TargetView
 
 
@@ -26,9 +28,12 @@ def settle(draft: Draft, target: TargetView) -> bool:
 
 def _external(draft: Draft, promoted: Promotion, target: TargetView) -> None:
     who = target.manager or "somebody else"
-    text = f"{who} set {draft.key} to Shadow: it stays there until a retry or a new revision"
+    what = "Shadow"
+    if target.value is not None and target.value != draft.spec.target.values.shadow:
+        what = f"{target.value}, which {draft.snapshot.revision or draft.revision} reads as Shadow"
+    text = f"{who} set {draft.key} to {what}: it stays there until a retry or a new revision"
     # It was about what governed: a revision that came since has not been judged by anybody.
-    judged = promoted.revision == draft.snapshot.revision
+    judged = promoted.revision == (draft.snapshot.revision or draft.revision)
     epoch = draft.epoch if judged else promoted.epoch
     draft.demotion = Demotion(at=draft.now, cause=Reason.EXTERNAL, epoch=epoch, message=text)
     if judged and (draft.block is None or draft.block.epoch != epoch):
@@ -43,7 +48,9 @@ def _without_evidence(draft: Draft, target: TargetView) -> bool:
     first = draft.old.epoch is None  # it has never been in charge of the key
     contest.notice(draft, target)
     if first or draft.spec.drift_policy is DriftPolicy.REPORT:
-        _accept(draft, target, first=first)
+        running = draft.snapshot.what_runs
+        if not isinstance(running, Problem):  # else it is not known yet what is accepted
+            _accept(draft, running, target, first=first)
         return False
     text = (
         f"{target.manager or 'somebody else'} set {draft.key} to Active without evidence (driftPolicy Revert)"
@@ -52,11 +59,16 @@ def _without_evidence(draft: Draft, target: TargetView) -> bool:
     return True
 
 
-def _accept(draft: Draft, target: TargetView, *, first: bool) -> None:
+def _accept(draft: Draft, running: Running, target: TargetView, *, first: bool) -> None:
     """It governs, so it is guarded, from this moment on."""
     cause = Reason.ADOPTED if first else Reason.ACTIVE_WITHOUT_EVIDENCE
     draft.promotion = Promotion(
-        at=draft.now, revision=draft.snapshot.revision, epoch=draft.epoch, cause=cause
+        at=draft.now,
+        revision=running.revision,
+        epoch=draft.epoch,
+        cause=cause,
+        image_digest=running.digest,
+        running=running.identity,
     )
     if first:
         text = f"{draft.key} was Active already, without evidence of ours"

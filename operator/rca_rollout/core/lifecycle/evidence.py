@@ -9,13 +9,15 @@ from rca_rollout.api.common import Blame, ComponentPhase, ConditionType, Mode, R
 from rca_rollout.api.component_status import EVIDENCE_LIMIT, CurrentRun, Evaluation, EvidenceRun
 from rca_rollout.api.meta import API_VERSION
 from rca_rollout.api.reasons import Reason
+from rca_rollout.api.revision import EvalImage
 from rca_rollout.api.run import EvalRun, EvalRunSpec
-from rca_rollout.core import names
+from rca_rollout.core import history, names
 from rca_rollout.core.clock import stamp
 from rca_rollout.core.lifecycle import approval, errors, harm
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.lifecycle.snapshot import CreateRun, DeleteRun
 from rca_rollout.core.owners import owner_reference
+from rca_rollout.core.problem import Problem
 
 _VERDICTS = frozenset({RunPhase.PASSED, RunPhase.FAILED})
 
@@ -63,6 +65,9 @@ def follow(draft: Draft) -> bool:
         return True
     if run.status.phase in _VERDICTS:
         _count(draft, current, run)
+    elif _image_moved(draft, run):
+        draft.current_run = None
+        draft.wake_at(draft.now)
     else:
         reason = run.status.reason or run.status.phase
         _no_verdict(
@@ -120,18 +125,28 @@ def last_started(draft: Draft) -> datetime | None:
 
 
 def prune(draft: Draft) -> None:
-    """Deletes finished runs that status does not list any more; what they showed is counted already."""
-    listed = {run.name for run in draft.evidence.runs}
-    if draft.current_run:
-        listed.add(draft.current_run.name)
-    finished = [
-        run
-        for run in draft.snapshot.runs.values()
-        if run.status.phase and run.status.phase.final and run.metadata.name not in listed
-    ]
-    finished.sort(key=lambda run: (str(run.metadata.creation_timestamp), run.metadata.name))
-    for run in finished[: max(0, len(finished) - EVIDENCE_LIMIT)]:
-        draft.actions.append(DeleteRun(run.metadata.name, run.metadata.uid))
+    """Deletes finished runs that are too many and that status does not refer to; what they showed is counted already."""
+    suite = draft.snapshot.suite
+    if isinstance(suite, Problem):
+        return
+    ended = map(history.finished, draft.snapshot.runs.values())
+    for run in history.surplus(
+        ended, suite.spec.history_limits, kept=history.referred(draft.plan().status)
+    ):
+        draft.actions.append(DeleteRun(run.name, run.uid))
+
+
+def _image_moved(draft: Draft, run: EvalRun) -> bool:
+    """The suite's tag names another image than in the runs before. From the next step on that is part of the epoch, which
+    begins anew. A workload's image is so already: a run with another one is only not valid."""
+    inputs, digest = run.status.inputs, run.status.image_digest
+    if run.status.reason != Reason.IMAGE_CHANGED or inputs is None or inputs.image is None or digest is None:
+        return False
+    if inputs.image_digest is not None:
+        return False
+    draft.eval_image = EvalImage(image=inputs.image, digest=digest)
+    draft.retry = None
+    return draft.eval_image != draft.old.eval_image
 
 
 def _count(draft: Draft, current: CurrentRun, run: EvalRun) -> None:
@@ -162,6 +177,7 @@ def _count(draft: Draft, current: CurrentRun, run: EvalRun) -> None:
         deterministic_sha256=status.scorecard.deterministic_sha256 if status.scorecard else None,
         message=message,
         fixed=status.fixed,
+        image_digest=status.image_digest,
     )
     draft.current_run = None
     draft.retry = None

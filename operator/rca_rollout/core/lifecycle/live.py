@@ -125,12 +125,12 @@ def fresh(draft: Draft) -> bool:
 
 
 def settle_clock(draft: Draft) -> None:
-    """Time counts while all conditions let pass. What had counted before a hold is kept as a span: no step of the clock and
+    """Time counts while all conditions let pass, and it is known what runs. What had counted before a hold is kept as a span: no step of the clock and
     no pause meanwhile changes it."""
     observed = draft.observation
     if observed is None or observed.started_at is None:
         return
-    if not verdict(draft).counts:
+    if not verdict(draft).counts or isinstance(draft.snapshot.what_runs, Problem):
         if observed.held_since is None:
             counted = Duration.of(max(timedelta(0), draft.now - observed.started_at))
             draft.observation = observed.evolve(held_since=draft.now, counted=counted)

@@ -115,6 +115,8 @@ def _promotion(draft: Draft, intent: Intent) -> Promotion:
         previous_value=intent.observed,
         cause=Reason.PROMOTED,
         approved_by=draft.approval.by if draft.approval else None,
+        image_digest=draft.image_digest or (last.image_digest if last else None),
+        running=draft.running,
     )
 
 

@@ -62,7 +62,9 @@ class Snapshot:
     def epoch_on(self, suite: SuiteFacts) -> str | None:
         """The epoch of what runs now, measured by `suite`; None while what runs cannot be told."""
         running = self.what_runs
-        return None if isinstance(running, Problem) else epoch_of(self.component.spec, suite, running)
+        if isinstance(running, Problem):
+            return None
+        return epoch_of(self.component.spec, suite, running, self.component.status.eval_image)
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ def _just_failed(draft: Draft) -> _Answer | None:
 def _demote(draft: Draft, asked: _Asked) -> _Answer:
     intent = draft.intent
     towards_active = intent is not None and intent.cause == Reason.PROMOTED
-    if not (draft.active or draft.promotion or towards_active):
+    if not (draft.active or draft.promotion or draft.held or towards_active):
         return _Answer(False, "the component is not Active: spec.mode Shadow holds it back, abort stops it")
     text = f"put back by {asked.by or 'somebody unknown'}" + (f": {asked.why}" if asked.why else "")
     block.put(draft, Reason.DEMOTE_REQUESTED, text, epoch=asked.epoch, by=asked.by)

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from rca_rollout.api.base import Model, Rule
 from rca_rollout.api.common import ConfigMapSource, Determinism, KnownBad, ShadowFidelity, Status
+from rca_rollout.api.history import HistoryLimits
 from rca_rollout.api.job import JobTemplate
 from rca_rollout.api.meta import Column, KindInfo, Metadata, Resource
 from rca_rollout.api.schedule import Budget, Judge, Ledger, Schedule, ScheduleStatus
@@ -99,6 +100,7 @@ class EvalSuiteSpec(Model):
     max_concurrent_runs: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     """How many evaluations run at once. Guard runs of Active components come first, then gate and observation runs, then
     scheduled and manual ones, the oldest first; who has waited for hours longer comes before all."""
+    history_limits: HistoryLimits = HistoryLimits()
     schedule: Schedule | None = None
     budget: Budget | None = None
     judge: Judge | None = None

@@ -86,6 +86,7 @@ _FULL: dict[str, Body] = {
             "parallelism": 2,
         },
         "maxConcurrentRuns": 2,
+        "historyLimits": {"passed": 3, "other": 2},
         "schedule": {
             "cron": "30 2 * * MON-FRI",
             "timeZone": "Europe/Berlin",

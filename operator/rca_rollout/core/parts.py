@@ -1,6 +1,6 @@
 """The parts of a scorecard: how each is read, kept in a ConfigMap of its own, and how the whole is made of what is kept.
 
-What a shard's container announced stands in the run's status before its part is kept, so every part is verified against
+What a shard's container announced stands in the run's status once its part is kept, so every part is verified against
 what the kubelet told, long after its Pod has gone.
 """
 
@@ -35,6 +35,7 @@ class PartReading:
     index: int
     document: bytes
     sha256: str
+    stored: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,32 @@ class Unindexed:
 
 def part_from_log(run: EvalRun, index: int, raw: bytes, announced: str) -> PartReading | Problem:
     """The part in the log of a shard's container: of this shard, this run and this attempt, or a Problem."""
-    count, job = _count(run), run.status.job_ref
-    name = shard_name(index, count)
     try:
         part, document = read_part(raw, expected_sha256=announced)
     except ContractError as error:
-        return Problem(error.reason, f"{name}: {error.message}")
+        return Problem(error.reason, f"{shard_name(index, _count(run))}: {error.message}")
+    return _of_another(run, index, part) or PartReading(index, document, sha256(document))
+
+
+def kept_part(run: EvalRun, index: int, announced: str, stored: Mapping[str, Any]) -> PartReading | Problem:
+    """The part that an earlier look kept before its shard was recorded."""
+    part = part_from_store(run, ShardResult(index=index, sha256=announced), stored)
+    if isinstance(part, Problem | Lost):
+        return part if isinstance(part, Problem) else Problem(Reason.SHARD_MISSING, "it is not kept")
+    return _of_another(run, index, part) or PartReading(index, b"", announced, stored=True)
+
+
+def _of_another(run: EvalRun, index: int, part: ScorecardPart) -> Problem | None:
+    """A part of another shard, run or attempt says nothing about this one."""
+    count, job = _count(run), run.status.job_ref
+    name = shard_name(index, count)
     if (part.shard.index, part.shard.count) != (index, count):
         text = f"{name} printed {part.shard.name}: is the harness image of this version?"
         return Problem(Reason.SHARD_MISMATCH, text)
     if job is None or part.shard.run != job.name:
         text = f"{name} printed a part of {part.shard.run[:63]}, not of this attempt; the evaluation is tried again"
         return Problem(Reason.SHARD_MISMATCH, text)
-    return PartReading(index, document, sha256(document))
+    return None
 
 
 def part_body(run: EvalRun, part: PartReading) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.core.owners import owned
 from rca_rollout.core.pods import Broken, Outcome, Running, Succeeded, diagnose
 from rca_rollout.core.pods.pod import diagnose_pod
-from rca_rollout.core.pods.steps import condition
+from rca_rollout.core.pods.steps import condition, done, wall_seconds
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 RETRIES = 3
@@ -102,7 +102,10 @@ def diagnose_shards(
     mine = [pod for pod in pods if owned(pod, str(job["metadata"].get("uid")))]
     found = {
         index: [
-            diagnose_pod(pod, start_timeout=start_timeout, run_timeout=run_timeout, now=now)
+            # The Job goes on with other shards, so its end is not waited for.
+            Succeeded(pod, wall_seconds(pod))
+            if done(pod) and (pod.get("status") or {}).get("phase") == "Succeeded"
+            else diagnose_pod(pod, start_timeout=start_timeout, run_timeout=run_timeout, now=now)
             for pod in mine
             if index_of(pod) == index
         ]

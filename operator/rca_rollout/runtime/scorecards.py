@@ -17,6 +17,7 @@ from rca_rollout.core.parts import (
     PartReading,
     Unindexed,
     check_index,
+    kept_part,
     merged,
     part_from_log,
     part_from_store,
@@ -79,14 +80,15 @@ class Scorecards:
 
     async def _part_of(self, run: EvalRun, index: int, pod: Mapping[str, Any]) -> PartReading | Problem:
         announced = announced_digest(pod)
-        raw = announced if isinstance(announced, Problem) else await self._log(run, pod)
-        if isinstance(raw, Problem) or isinstance(announced, Problem):
-            problem = raw if isinstance(raw, Problem) else announced
-            assert isinstance(problem, Problem)  # noqa: S101 - for the type checker
-            count = (run.status.inputs.shards if run.status.inputs else None) or 1
-            # For the Job this shard has ended well, so it makes no other Pod of it.
-            reason = Reason.SHARD_MISSING if problem.reason == Reason.JOB_LOST else problem.reason
-            return Problem(reason, f"{shard_name(index, count)}: {problem.message}")
+        if isinstance(announced, Problem):
+            return _named(run, index, announced)
+        name = part_name(run.metadata.name, run.status.attempts, index)
+        stored = await self._world.config_map(run.metadata.namespace, name)
+        if stored is not None:
+            return await asyncio.to_thread(kept_part, run, index, announced, stored)
+        raw = await self._log(run, pod)
+        if isinstance(raw, Problem):
+            return _named(run, index, raw)
         return await asyncio.to_thread(part_from_log, run, index, raw, announced)
 
     async def _merged(self, run: EvalRun) -> Reading | Problem | Lost | Unindexed:
@@ -126,3 +128,10 @@ class Scorecards:
                 f"the scorecard's log cannot be read (is the node there?): {problem.message}; "
                 "the evaluation is tried again",
             )
+
+
+def _named(run: EvalRun, index: int, problem: Problem) -> Problem:
+    count = (run.status.inputs.shards if run.status.inputs else None) or 1
+    # For the Job a shard whose Pod has gone after its end has ended well: it makes no other Pod of it.
+    reason = Reason.SHARD_MISSING if problem.reason == Reason.JOB_LOST else problem.reason
+    return Problem(reason, f"{shard_name(index, count)}: {problem.message}")

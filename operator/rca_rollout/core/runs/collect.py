@@ -19,13 +19,15 @@ _LOOK_AGAIN = timedelta(seconds=5)
 
 
 def collect(snapshot: RunSnapshot, found: Collecting, now: datetime) -> RunPlan:
-    """One shard has ended well. What its container announced is recorded first, so that nothing else is ever believed."""
+    """One shard has ended well: its part is kept first, and recorded with what its container announced once it is."""
     run, part = snapshot.run, snapshot.part
     if isinstance(part, Problem):
         return end(snapshot, RunPhase.ERROR, part.reason, part.message, now)
     ended = next((one for at, one in found.ready if isinstance(part, PartReading) and at == part.index), None)
     if not isinstance(part, PartReading) or ended is None:
         return RunPlan(run.status, wake_at=now + _LOOK_AGAIN)
+    if not part.stored:
+        return RunPlan(run.status, (StorePart(part),), wake_at=now)
     result = ShardResult(
         index=part.index, sha256=part.sha256, seconds=tuple(int(wall) for wall in ended.wall_seconds)
     )
@@ -37,7 +39,7 @@ def collect(snapshot: RunSnapshot, found: Collecting, now: datetime) -> RunPlan:
         reason=Reason.RUN_IN_PROGRESS,
         message=f"Job {job}: {found.done + 1} of {count} shards have ended",
     )
-    return RunPlan(conditions_of(snapshot, status, now), (StorePart(part),), wake_at=now)
+    return RunPlan(conditions_of(snapshot, status, now), wake_at=now)
 
 
 def conclude_parts(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:

@@ -40,6 +40,10 @@ class JobInputs:
     harness_image: str
     pull_policy: str
     shards: int = 1
+    image: str | None = None
+    """The workload's image, in place of the suite's."""
+    pull_secrets: Sequence[str] = ()
+    """What the workload pulls it with, where the suite names no secret."""
 
 
 def build_job(spec: EvalSuiteSpec, inputs: JobInputs) -> dict[str, Any]:
@@ -113,8 +117,9 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
             *volumes(template.sidecars),
         ],
     }
-    if template.image_pull_secrets:
-        pod["imagePullSecrets"] = [{"name": ref.name} for ref in template.image_pull_secrets]
+    secrets = [ref.name for ref in template.image_pull_secrets] or list(inputs.pull_secrets)
+    if secrets:
+        pod["imagePullSecrets"] = [{"name": name} for name in secrets]
     if template.priority_class_name:
         pod["priorityClassName"] = template.priority_class_name
     if template.node_selector:
@@ -136,7 +141,9 @@ def _own(step: str, inputs: JobInputs, spec: EvalSuiteSpec) -> dict[str, Any]:
         folders = [{"name": f"output-{n}", "mountPath": f"{_OUTPUT}/{n}", "readOnly": True} for n in repeats]
     variants = [{"name": variant.name, "modes": dict(variant.modes)} for variant in inputs.variants]
     # The memory's rows are labels of other incidents: for our own engine only, never for an image of somebody else.
-    memory = {"RCA_EVAL_MEMORY": "Prequential"} if step == PREPARE and _runs_our_engine(template) else {}
+    memory = (
+        {"RCA_EVAL_MEMORY": "Prequential"} if step == PREPARE and _runs_our_engine(template, inputs) else {}
+    )
     return {
         "name": step,
         "image": inputs.harness_image,
@@ -167,12 +174,11 @@ def _own(step: str, inputs: JobInputs, spec: EvalSuiteSpec) -> dict[str, Any]:
 
 def _eval(template: JobTemplate, inputs: JobInputs, repeat: int) -> dict[str, Any]:
     """One repeat of the user's engine: another process, another hash seed, another order of the incidents."""
+    image = inputs.image or template.image
     container: dict[str, Any] = {
         "name": f"eval-{repeat}",
-        "image": template.image or inputs.harness_image,
-        "imagePullPolicy": (template.image_pull_policy or "IfNotPresent")
-        if template.image
-        else inputs.pull_policy,
+        "image": image or inputs.harness_image,
+        "imagePullPolicy": (template.image_pull_policy or "IfNotPresent") if image else inputs.pull_policy,
         "env": [
             *({"name": item.name, "value": item.value} for item in template.env or ()),
             *_env(
@@ -194,7 +200,7 @@ def _eval(template: JobTemplate, inputs: JobInputs, repeat: int) -> dict[str, An
     }
     if template.command:
         container["command"] = list(template.command)
-    elif not template.image:
+    elif not image:
         container["command"] = list(_ENGINE)
     if template.args:
         container["args"] = list(template.args)
@@ -206,10 +212,10 @@ def _eval(template: JobTemplate, inputs: JobInputs, repeat: int) -> dict[str, An
     return container
 
 
-def _runs_our_engine(template: JobTemplate) -> bool:
+def _runs_our_engine(template: JobTemplate, inputs: JobInputs) -> bool:
     """Our image, and nothing that runs in it before the reference engine does."""
     command = tuple(template.command or _ENGINE)
-    return not template.image and command[: len(_ENGINE)] == _ENGINE
+    return not (template.image or inputs.image) and command[: len(_ENGINE)] == _ENGINE
 
 
 def _share(inputs: JobInputs) -> dict[str, str]:

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from rca_rollout.api.common import RunPhase
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run_status import StoredScorecard
-from rca_rollout.core import verdict
+from rca_rollout.core import budget, verdict
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.runs.ending import end
+from rca_rollout.core.runs.image import unknown
 from rca_rollout.core.runs.snapshot import RunPlan, RunSnapshot, StoreScorecard
 from rca_rollout.core.suites import SuiteFacts
 
@@ -24,6 +25,8 @@ def conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...],
     if not reading.stored:
         # No watch tells of this ConfigMap: it is read back, and judged, in the next look.
         return RunPlan(snapshot.run.status, (StoreScorecard(reading),), wake_at=now + timedelta(seconds=1))
+    if nothing := unknown(snapshot):
+        return end(snapshot, RunPhase.INCONCLUSIVE, Reason.IMAGE_CHANGED, nothing, now)
     inputs = snapshot.run.status.inputs
     assert inputs is not None  # noqa: S101 - no Job without inputs
     card = reading.scorecard
@@ -42,6 +45,7 @@ def conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...],
     )
     with_, without = verdict.accuracy_of(card, "With"), verdict.accuracy_of(card, "Without")
     delta = with_ - without if with_ is not None and without is not None else None
+    usage = budget.usage_of(card)
     figures = snapshot.run.status.evolve(
         checks=verdict.checks_of(result),
         regression_of=verdict.blame_of(card, suite, result),
@@ -58,7 +62,10 @@ def conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...],
         delta=verdict.figure(delta, signed=True),
         mttr=verdict.seconds(verdict.mttr_of(card, "With")),
         baseline=verdict.figure(suite.accuracy),
+        usage=usage,
     )
+    if result.verdict == "Passed" and (over := budget.overrun(suite.spec.budget, usage)):
+        return end(snapshot, RunPhase.INCONCLUSIVE, over.reason, over.message, now, status=figures)
     return end(
         snapshot, RunPhase(result.verdict), verdict.reason_of(result), result.message, now, status=figures
     )

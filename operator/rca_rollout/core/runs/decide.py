@@ -23,6 +23,7 @@ from rca_rollout.core.runs.snapshot import (
 )
 from rca_rollout.core.runs.wanted import given_up, overtaken
 from rca_rollout.core.runs.watch import start, watch
+from rca_rollout.core.workloads import engine_conflict
 
 
 def decide_run(snapshot: RunSnapshot, now: datetime) -> RunPlan:
@@ -47,6 +48,11 @@ def _decide(snapshot: RunSnapshot, now: datetime) -> RunPlan:
         return end(snapshot, RunPhase.ERROR, snapshot.component.reason, snapshot.component.message, now)
     if isinstance(snapshot.suite, Problem):
         return wait(snapshot, snapshot.suite.reason, snapshot.suite.message, now, now + WAIT_FOR_SUITE)
+    running = snapshot.what_runs
+    if running is not None:
+        unclear = running if isinstance(running, Problem) else engine_conflict(snapshot.suite, running)
+        if unclear:
+            return wait(snapshot, unclear.reason, unclear.message, now, now + WAIT_FOR_SUITE)
     if run.status.inputs and not same_data(run.status.inputs, snapshot.suite):
         text = "the dataset or the baseline changed while the run was under way"
         return end(snapshot, RunPhase.SUPERSEDED, Reason.SUPERSEDED, text, now)

@@ -13,6 +13,7 @@ from rca_rollout.api.run import EvalRun, EvalRunStatus
 from rca_rollout.core.parts import Lost, PartReading, Unindexed
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.readings import Reading
+from rca_rollout.core.revision import Running, declared
 from rca_rollout.core.suites import SuiteFacts
 
 
@@ -50,6 +51,15 @@ class RunSnapshot:
     part: PartReading | Lost | Unindexed | Problem | None = None
     """Of an evaluation in shards: the part that was read, or what stands in the way of the whole."""
     leftovers: tuple[tuple[str, str], ...] = ()
+    running: Running | Problem | None = None
+    """What the component runs; None where its spec alone says it."""
+
+    @property
+    def what_runs(self) -> Running | Problem | None:
+        """What is evaluated, or why that cannot be told; None for a run without a component."""
+        if not isinstance(self.component, RcaComponent):
+            return None
+        return declared(self.component.spec) if self.running is None else self.running
 
 
 @dataclass(frozen=True)

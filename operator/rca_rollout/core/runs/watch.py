@@ -13,9 +13,11 @@ from rca_rollout.core.jobs import JobInputs, build_job
 from rca_rollout.core.owners import owned
 from rca_rollout.core.pods import Broken, Disrupted, Running, Succeeded, diagnose
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import Running as What
 from rca_rollout.core.runs.collect import collect, conclude_parts
 from rca_rollout.core.runs.conclude import conclude
 from rca_rollout.core.runs.ending import WAIT_FOR_SUITE, conditions_of, end, wait
+from rca_rollout.core.runs.image import mismatch, with_digest
 from rca_rollout.core.runs.snapshot import CreateJob, DeleteJob, RunPlan, RunSnapshot
 from rca_rollout.core.shards import Collected, Collecting, ShardsOutcome, diagnose_shards
 from rca_rollout.core.suites import SuiteFacts
@@ -62,29 +64,21 @@ def start(snapshot: RunSnapshot, now: datetime) -> RunPlan:
         attempts=attempt,
         job_ref=ObjectRef(name=name, uid=""),
         shards=(),
+        image_digest=None,
         started_at=run.status.started_at or now,
     )
     return RunPlan(conditions_of(snapshot, status, now), wake_at=now)
 
 
 def watch(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
-    status, job = snapshot.run.status, snapshot.job
-    ref = status.job_ref
+    ref = snapshot.run.status.job_ref
     assert ref is not None  # noqa: S101 - the caller has looked
-    if job is None:
-        if ref.uid:
-            text = f"Job {ref.name} was deleted before it ended: the evaluation is tried again"
-            return end(snapshot, RunPhase.ERROR, Reason.JOB_LOST, text, now)
-        return RunPlan(status, (CreateJob(job_body(snapshot, suite)),), wake_at=now + timedelta(seconds=10))
-    uid = str(job["metadata"]["uid"])
-    if not owned(job, snapshot.run.metadata.uid):
-        text = f"a Job named {ref.name} exists and is not ours: delete it"
-        return end(snapshot, RunPhase.ERROR, Reason.JOB_CONFLICT, text, now)
-    if ref.uid and ref.uid != uid:
-        text = f"Job {ref.name} was replaced by another of that name: the evaluation is tried again"
-        return end(snapshot, RunPhase.ERROR, Reason.JOB_LOST, text, now)
-    if not ref.uid:
-        return RunPlan(status.evolve(job_ref=ObjectRef(name=ref.name, uid=uid)), wake_at=now)
+    if plan := _without_our_job(snapshot, suite, ref, now):
+        return plan
+    before, snapshot = snapshot, with_digest(snapshot)
+    if wrong := mismatch(before, snapshot):
+        text = f"{wrong}; the evaluation is done again"
+        return end(snapshot, RunPhase.INCONCLUSIVE, Reason.IMAGE_CHANGED, text, now)
     outcome = outcome_of(snapshot, now)
     match outcome:
         case Running(wake_at=wake, note=note, reason=reason):
@@ -102,7 +96,29 @@ def watch(snapshot: RunSnapshot, suite: SuiteFacts, now: datetime) -> RunPlan:
         case Collected():
             return conclude_parts(snapshot, suite, now)
         case _:
-            return RunPlan(status, wake_at=now + WAIT_FOR_SUITE)
+            return RunPlan(snapshot.run.status, wake_at=now + WAIT_FOR_SUITE)
+
+
+def _without_our_job(
+    snapshot: RunSnapshot, suite: SuiteFacts, ref: ObjectRef, now: datetime
+) -> RunPlan | None:
+    """What to do while the Job that status names is not there as ours; None where it is."""
+    status, job = snapshot.run.status, snapshot.job
+    if job is None:
+        if ref.uid:
+            text = f"Job {ref.name} was deleted before it ended: the evaluation is tried again"
+            return end(snapshot, RunPhase.ERROR, Reason.JOB_LOST, text, now)
+        return RunPlan(status, (CreateJob(job_body(snapshot, suite)),), wake_at=now + timedelta(seconds=10))
+    uid = str(job["metadata"]["uid"])
+    if not owned(job, snapshot.run.metadata.uid):
+        text = f"a Job named {ref.name} exists and is not ours: delete it"
+        return end(snapshot, RunPhase.ERROR, Reason.JOB_CONFLICT, text, now)
+    if ref.uid and ref.uid != uid:
+        text = f"Job {ref.name} was replaced by another of that name: the evaluation is tried again"
+        return end(snapshot, RunPhase.ERROR, Reason.JOB_LOST, text, now)
+    if not ref.uid:
+        return RunPlan(status.evolve(job_ref=ObjectRef(name=ref.name, uid=uid)), wake_at=now)
+    return None
 
 
 def _again(snapshot: RunSnapshot, reason: str, message: str, now: datetime) -> RunPlan:
@@ -122,6 +138,7 @@ def _again(snapshot: RunSnapshot, reason: str, message: str, now: datetime) -> R
 def job_body(snapshot: RunSnapshot, suite: SuiteFacts) -> dict[str, Any]:
     run, inputs = snapshot.run, snapshot.run.status.inputs
     assert inputs is not None  # noqa: S101 - no Job without inputs
+    running = snapshot.what_runs
     return build_job(
         suite.spec,
         JobInputs(
@@ -137,5 +154,7 @@ def job_body(snapshot: RunSnapshot, suite: SuiteFacts) -> dict[str, Any]:
             harness_image=inputs.harness_image or snapshot.settings.harness_image,
             pull_policy=snapshot.settings.pull_policy,
             shards=inputs.shards or 1,
+            image=inputs.image if inputs.image_digest else None,
+            pull_secrets=running.pull_secrets if isinstance(running, What) else (),
         ),
     )

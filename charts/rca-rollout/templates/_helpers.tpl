@@ -79,6 +79,13 @@ rca-rollout-{{ $watched | join "," | sha256sum | trunc 8 }}
 {{- end }}
 
 {{- /* What the operator does, and nothing it does not: tests/unit/tooling/test_chart.py holds this against the code. */ -}}
+{{- define "rca-rollout.secretRules" -}}
+# Inputs with secretRef: a digest of the value is kept, and nothing else. The right cannot be narrowed to what is named there.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+{{- end }}
+
 {{- define "rca-rollout.rules" -}}
 - apiGroups: [rca.bluerobin.io]
   resources: [evalsuites, rcacomponents]
@@ -99,6 +106,10 @@ rca-rollout-{{ $watched | join "," | sha256sum | trunc 8 }}
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]
+# What a component's workloadRef names. Read by name, never watched.
+- apiGroups: [apps]
+  resources: [deployments, statefulsets, daemonsets]
+  verbs: [get]
 - apiGroups: [""]
   resources: [pods/log]
   verbs: [get]

@@ -42,6 +42,10 @@ class Reason(StrEnum):
 
     # What runs
     WORKLOAD_NOT_FOUND = "WorkloadNotFound", "The workload named by workloadRef does not exist."
+    WORKLOAD_UNREADABLE = (
+        "WorkloadUnreadable",
+        "The workload or its Pods may not be read: the operator has no right to it.",
+    )
     WORKLOAD_NOT_RUNNING = "WorkloadNotRunning", "No Pod of the workload runs, so nothing says what it runs."
     CONTAINER_NOT_FOUND = "ContainerNotFound", "The workload's Pods have no such container, or several."
     ROLLOUT_IN_PROGRESS = (

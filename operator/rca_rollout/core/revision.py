@@ -8,7 +8,7 @@ Shadow, so a new image cannot govern before its own promotion.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import rfc8785
 
@@ -62,6 +62,13 @@ class Unsettled(Problem):
 def declared(spec: RcaComponentSpec) -> Running:
     """What runs according to the spec alone: the word of a person."""
     return Running(spec.revision or "")
+
+
+def with_inputs(running: Running, inputs: tuple[tuple[str, str], ...] | Problem) -> Running | Problem:
+    """What runs, with its further inputs. Where one is missing, the image that runs is known all the same."""
+    if isinstance(inputs, Problem):
+        return Unsettled(inputs.reason, inputs.message, stalled=inputs.stalled, seen=(running,))
+    return replace(running, inputs=inputs)
 
 
 def bound(values: TargetValues) -> bool:

@@ -32,7 +32,7 @@ from rca_rollout.core.lifecycle.snapshot import (
 )
 from rca_rollout.core.owners import owned
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.revision import declared, effective_mode
+from rca_rollout.core.revision import Running, declared, effective_mode
 from rca_rollout.core.target import TargetView, view_target
 from rca_rollout.kube.client import REQUEST_TIMEOUT
 from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError, RefusedError
@@ -42,6 +42,7 @@ from rca_rollout.runtime.confirmations import Confirmer
 from rca_rollout.runtime.events import emit
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.readings import Gatherer
+from rca_rollout.runtime.workloads import what_runs
 from rca_rollout.runtime.world import World
 
 log = logging.getLogger("rca_rollout.components")
@@ -121,6 +122,7 @@ class ComponentReconciler:
             self._confirmation(key, component)  # nobody is asked any more
             return await self._observe_last(key, component)
         target = view_target(await world.config_map(namespace, target_name), target_name, spec.target.key)
+        running = await what_runs(world, component)
         runs: dict[str, EvalRun] = {}
         for raw in world.cache.runs_of_component(namespace, component.metadata.uid):
             run = parse(EvalRun, raw)
@@ -135,15 +137,16 @@ class ComponentReconciler:
             claimed_by=self._older_claim(component),
             max_retry_delay=world.settings.max_retry_delay,
             written=intent is not None and self._written.get(key) == intent.issued_at,
-            readings=self._readings(key, component),
+            readings=self._readings(key, component, running),
+            running=running,
             confirmation=self._confirmation(key, component),
         )
 
-    def _readings(self, key: Key, component: RcaComponent) -> Readings | None:
+    def _readings(self, key: Key, component: RcaComponent, running: Running | Problem) -> Readings | None:
         """What Prometheus answered last. What is due is asked meanwhile; nothing here waits for it."""
         if self._gatherer is None:
             return None
-        return self._gatherer.look(key, component.metadata.uid, questions(component))
+        return self._gatherer.look(key, component.metadata.uid, questions(component, running))
 
     def _confirmation(self, key: Key, component: RcaComponent) -> confirming.Answer | None:
         """What the replicas of the consumer said last. They are asked meanwhile; nothing here waits for them."""
@@ -329,6 +332,7 @@ def _siblings(bodies: Iterable[Body], name: str, modes: Mapping[str, EffectiveMo
         promoting = intent.issued_at if intent and intent.cause == Reason.PROMOTED else None
         known = modes.get(other.metadata.name, status.mode)
         mode = EffectiveMode.ACTIVE if known is EffectiveMode.ACTIVE else EffectiveMode.SHADOW
-        revision = (status.promotion.revision if status.promotion else None) or declared(other.spec).revision
+        promoted = status.promotion.revision if status.promotion else None
+        revision = promoted or status.revision or declared(other.spec).revision
         found.append(Sibling(other.metadata.name, other.spec.target.key, str(mode), revision, promoting))
     return tuple(sorted(found, key=lambda sibling: sibling.name))

@@ -172,8 +172,10 @@ def _children(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -
 
 def _add_by_target(cache: Cache, queue: WorkQueue, namespace: str, config_map: str | None) -> None:
     for component in cache.components(namespace):
-        target = (component.get("spec") or {}).get("target") or {}
-        if config_map and (target.get("configMapRef") or {}).get("name") == config_map:
+        spec = component.get("spec") or {}
+        target = (spec.get("target") or {}).get("configMapRef") or {}
+        inputs = [(each.get("configMapRef") or {}).get("name") for each in spec.get("inputs") or []]
+        if config_map and config_map in (target.get("name"), *inputs):
             queue.add(Key("RcaComponent", namespace, component["metadata"]["name"]))
 
 

@@ -22,6 +22,7 @@ from rca_rollout.core.parts import index_body, part_body
 from rca_rollout.core.pods import Broken, Succeeded, readable_tail, termination_message
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.readings import store_body
+from rca_rollout.core.revision import Running
 from rca_rollout.core.runs import (
     CreateJob,
     DeleteJob,
@@ -52,6 +53,7 @@ from rca_rollout.runtime.explain import said_about
 from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.scorecards import Scorecards
+from rca_rollout.runtime.workloads import what_runs
 from rca_rollout.runtime.world import World
 
 log = logging.getLogger("rca_rollout.runs")
@@ -81,7 +83,9 @@ class RunReconciler:
         if isinstance(run, InvalidSpec):
             await world.write_status(RUNS, body, invalid_status(run, EvalRunStatus, now).to_dict())
             return None
-        snapshot = self._observe(run, await self._component(run), await self._suite(run), now)
+        component = await self._component(run)
+        snapshot = self._observe(run, component, await self._suite(run), now)
+        snapshot = _with(snapshot, running=await self._running(run, component))
         outcome = outcome_of(snapshot, now)
         if isinstance(outcome, Broken) and outcome.about:
             snapshot = _with(snapshot, said=await said_about(world, key.namespace, outcome.about))
@@ -167,6 +171,13 @@ class RunReconciler:
             words = termination_message(pod, outcome.container) if pod else ""
             return _with(snapshot, log_tail=readable_tail(words.encode()))
         return snapshot
+
+    async def _running(
+        self, run: EvalRun, component: RcaComponent | Problem | None
+    ) -> Running | Problem | None:
+        if isinstance(component, Problem | None) or (run.status.phase and run.status.phase.final):
+            return None
+        return await what_runs(self._world, component)
 
     async def _suite(self, run: EvalRun) -> SuiteFacts | Problem:
         if run.status.phase and run.status.phase.final:

@@ -75,7 +75,7 @@ def rules(name: str) -> list[dict[str, list[str]]]:
 def granted() -> set[Right]:
     return {
         (group, resource, verb)
-        for rule in [*rules("rules"), *rules("leaseRules")]
+        for rule in [*rules("rules"), *rules("leaseRules"), *rules("secretRules")]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
@@ -104,8 +104,10 @@ def test_one_lease_may_be_used_and_others_only_made() -> None:
     ]
 
 
-def test_no_secrets_no_wildcards() -> None:
-    assert not [right for right in granted() if "*" in right or right[1].startswith("secrets")]
+def test_no_secrets_unless_asked_for_and_no_wildcards() -> None:
+    assert not [right for right in granted() if "*" in right]
+    assert "secrets" not in str(rules("rules")), "only where the chart's rbac.secretInputs says so"
+    assert [(rule["resources"], rule["verbs"]) for rule in rules("secretRules")] == [(["secrets"], ["get"])]
 
 
 def test_the_deployment_sets_every_setting_that_is_read() -> None:

@@ -58,8 +58,7 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
 
 
 def _advance(draft: Draft) -> None:
-    if revision.watched(draft):
-        draft.wake_at(draft.now + revision.POLL)
+    revision.look_again(draft)
     _settle_clocks(draft)
     verbs.copy(draft)
     target = draft.snapshot.target

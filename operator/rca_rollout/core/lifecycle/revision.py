@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from rca_rollout.api.common import ConditionType, Mode
+from rca_rollout.api.common import ConditionType, EffectiveMode, Mode
 from rca_rollout.api.component_status import Promotion
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.revision import EpochPart, OnNewRevision
@@ -25,12 +25,16 @@ from rca_rollout.core.target import TargetView
 
 _HOLD = " (onNewRevision Hold); "
 POLL = timedelta(seconds=30)
+POLL_ACTIVE = timedelta(seconds=10)
 """No event tells of a Pod's new image, or of a ConfigMap or Secret without our label."""
 
 
-def watched(draft: Draft) -> bool:
-    """Whether what runs is more than the spec says, and has to be looked at again and again."""
-    return draft.spec.workload_ref is not None or bool(draft.spec.inputs)
+def look_again(draft: Draft) -> None:
+    """Where what runs is more than the spec says, it is looked at again and again; what governs at once, the more often."""
+    if draft.spec.workload_ref is None and not draft.spec.inputs:
+        return
+    governs = draft.old.mode is EffectiveMode.ACTIVE
+    draft.wake_at(draft.now + (POLL_ACTIVE if governs else POLL))
 
 
 def settle(draft: Draft, target: TargetView) -> bool:
@@ -211,7 +215,7 @@ def _same(promoted: Promotion, running: Running) -> bool:
 
 def _runs_promoted(promoted: Promotion, pod: Running) -> bool:
     """Whether a Pod runs the promoted image under the promoted name; inputs are asked elsewhere."""
-    same_image = promoted.image_digest is None or promoted.image_digest == pod.digest
+    same_image = None in (promoted.image_digest, pod.digest) or promoted.image_digest == pod.digest
     return promoted.revision == pod.revision and same_image
 
 

@@ -8,23 +8,47 @@ right. So the rule is prequential. Past rows are confirmed incidents with an ale
 
 import hashlib
 import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rca_eval.contract import GroundTruth, Incident, PastIncident
 from rca_eval.engine.recall import failing
 
 
-def past_of(incident: Incident, truth: GroundTruth, dataset_sha256: str) -> tuple[PastIncident, ...]:
-    """The past of one incident, sorted by opaque key."""
-    begin = earliest_onset(incident, truth.window_seconds)
+@dataclass(frozen=True)
+class Remembered:
+    """A row of the past, with what decides for whom it is one."""
+
+    incident: str
+    family: str
+    row: PastIncident
+
+
+def remembered(truth: GroundTruth, dataset_sha256: str) -> tuple[Remembered, ...]:
+    """All that can be anybody's past, sorted by opaque key. Made once for a dataset: the past of many is a part of it."""
+    found = []
+    for incident in truth.incidents:
+        row = _row(incident, truth.window_seconds, dataset_sha256) if _confirmed(incident) else None
+        if row is not None:
+            found.append(Remembered(incident.id, _family(incident), row))
+    return tuple(sorted(found, key=lambda one: one.row.key))
+
+
+def past_of(
+    incident: Incident,
+    truth: GroundTruth,
+    dataset_sha256: str,
+    known: Sequence[Remembered] | None = None,
+) -> tuple[PastIncident, ...]:
+    """The past of one incident, sorted by opaque key; `known` is what `remembered` says of the dataset."""
+    begin, family = earliest_onset(incident, truth.window_seconds), _family(incident)
     if begin is None:
         return ()
-    rows = [
-        _row(other, truth.window_seconds, dataset_sha256)
-        for other in truth.incidents
-        if _confirmed(other) and other.id != incident.id and _family(other) != _family(incident)
-    ]
-    known = [row for row in rows if row is not None and row.resolved_at < begin]
-    return tuple(sorted(known, key=lambda row: row.key))
+    return tuple(
+        one.row
+        for one in (remembered(truth, dataset_sha256) if known is None else known)
+        if one.row.resolved_at < begin and one.incident != incident.id and one.family != family
+    )
 
 
 def earliest_onset(incident: Incident, window: int) -> int | None:

@@ -24,7 +24,7 @@ from rca_eval.contract import (
     dump_exact,
 )
 from rca_eval.contract.dealing import WHOLE, Share, deal
-from rca_eval.job.past import past_of
+from rca_eval.job.past import Remembered, past_of, remembered
 from rca_eval.job.project import has_arm, planted_names, project
 
 
@@ -109,6 +109,7 @@ def prepare(
     # In the order of the opaque names: in the file's, shuffles could be undone and the times of files be compared.
     work = sorted(cases(truth, dataset_sha256, share), key=lambda case: case.case)
     unique = [variant for variant, same in distinct(variants) if same is None]
+    known = remembered(memory, dataset_sha256) if memory else ()
     for repeat in range(1, repeats + 1):
         # Not for secrecy: the order must differ between repeats and be the same on every machine.
         shuffle = random.Random(f"{dataset_sha256}/{repeat}").shuffle  # noqa: S311
@@ -128,18 +129,21 @@ def prepare(
         for case in work:
             path = target / case.arm / f"{case.case}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
-            view = with_past(case, memory, dataset_sha256) if memory else case.view
+            view = with_past(case, memory, dataset_sha256, known) if memory else case.view
             path.write_text(_document(_shuffled(view, repeat)), encoding="utf-8")
         manifest = Manifest(revision=revision, runs=tuple(runs))
         (target / "manifest.json").write_text(dump_exact(manifest.plain()) + "\n", encoding="utf-8")
     return len(unique) * len(work)
 
 
-def with_past(case: Case, truth: GroundTruth, dataset_sha256: str) -> EngineIncident:
+def with_past(
+    case: Case, truth: GroundTruth, dataset_sha256: str, known: Sequence[Remembered] | None = None
+) -> EngineIncident:
     """The view of a case with what a memory may know of these labels; ScorerOnly never has any."""
     if case.arm != "LivePath":
         return case.view
-    return case.view.model_copy(update={"past": past_of(case.incident, truth, dataset_sha256) or None})
+    past = past_of(case.incident, truth, dataset_sha256, known)
+    return case.view.model_copy(update={"past": past or None})
 
 
 def _document(view: EngineIncident) -> str:

@@ -11,6 +11,7 @@ from rca_rollout.core.epoch import epoch_of
 from rca_rollout.core.names import scorecard_name
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.readings import SCORECARD_KEY, Reading
+from rca_rollout.core.revision import Running
 from rca_rollout.core.runs import (
     CreateJob,
     DeleteJob,
@@ -89,6 +90,9 @@ class Road:
         self.reading: Reading | Problem | None = None
         self.tail: str | None = None
         self.context = "c1"
+        self.running: Running | Problem | None = None
+        self.said: str | None = None
+        self.leftovers: tuple[tuple[str, str], ...] = ()
         self.done: list[str] = []
         self.told: list[str] = []
 
@@ -120,6 +124,9 @@ class Road:
             reading=self.reading,
             log_tail=self.tail,
             context=self.context,
+            running=self.running,
+            said=self.said,
+            leftovers=self.leftovers,
         )
 
     def step(self) -> RunPlan:

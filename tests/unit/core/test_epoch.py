@@ -110,6 +110,8 @@ def test_wishes_and_intervals_are_not_part_of_it(component: dict[str, Any]) -> N
         {"imagePullSecrets": [{"name": "x"}]},
         {"podLabels": {"a": "b"}},
         {"podAnnotations": {"a": "b"}},
+        {"queueName": "evals"},
+        {"priorityClassName": "batch-low"},
     ],
 )
 def test_where_and_how_long_it_runs_is_not_part_of_it(changed: dict[str, Any]) -> None:
@@ -140,3 +142,18 @@ def test_the_context_is_which_others_are_active_at_which_revision() -> None:
 def test_the_own_mode_is_measured_under_the_own_key() -> None:
     modes = effective_modes("Live.Mode", "Active", [sibling("Shadow")])
     assert modes == {"Live.Mode": "Active", "memory.Mode": "Shadow"}
+
+
+def test_the_sidecars_are_part_of_what_is_measured_and_what_they_may_use_is_not() -> None:
+    def with_sidecar(**more: Any) -> str:
+        side = {"name": "graph", "image": "registry.example/graph:1", **more}
+        return epoch(suite=suites.facts(job={**JOB, "sidecars": [side]}))
+
+    assert with_sidecar() != epoch()
+    assert with_sidecar(resources={"limits": {"memory": "2Gi"}}) == with_sidecar()
+    for changed in (
+        {"image": "registry.example/graph:2"},
+        {"args": ["-x"]},
+        {"env": [{"name": "A", "value": "1"}]},
+    ):
+        assert with_sidecar(**changed) != with_sidecar()

@@ -113,7 +113,7 @@ def test_every_run_that_a_status_names_is_referred_to() -> None:
 
     def walk(value: Any) -> None:
         if isinstance(value, dict):
-            if "run" in value:
+            if isinstance(value.get("run"), str):
                 name(value, "run")
             for inner in value.values():
                 walk(inner)
@@ -124,6 +124,7 @@ def test_every_run_that_a_status_names_is_referred_to() -> None:
     walk(raw)
     name(raw["currentRun"], "name")
     name(raw["evidence"]["runs"][0], "name")
+    raw["observation"] = {}
     status = RcaComponentStatus.model_validate(raw)
     assert len(named) >= 10
     assert referred(status) == set(named)

@@ -38,7 +38,16 @@ OWN_IMAGE = {
     "nodeSelector": {"example.com/pool": "batch"},
     "tolerations": [{"key": "batch", "operator": "Exists"}],
 }
-TEMPLATES: list[dict[str, Any]] = [{}, OWN_IMAGE]
+GRAPH = {
+    "name": "graph",
+    "image": "registry.example/graph:1",
+    "command": ["/server"],
+    "args": ["--dir=/tmp"],
+    "env": [{"name": "THREADS", "value": "1"}],
+    "ports": [6379, 3000],
+}
+WITH_SIDECARS = {**OWN_IMAGE, "sidecars": [GRAPH, {"name": "1", "image": "registry.example/other:1"}]}
+TEMPLATES: list[dict[str, Any]] = [{}, OWN_IMAGE, WITH_SIDECARS]
 
 
 def build(template: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
@@ -265,3 +274,43 @@ def test_only_our_own_engine_gets_the_labels_of_past_incidents(
     found = {name: environment(c).get("RCA_EVAL_MEMORY") for name, c in containers(build(template)).items()}
     assert found.pop("prepare") == ("Prequential" if remembers else None)
     assert set(found.values()) == {None}
+
+
+# -- sidecars, queues, priority
+
+
+def test_a_sidecar_runs_beside_the_repeats_and_not_while_the_labels_are_read() -> None:
+    pod = pod_of(build(WITH_SIDECARS))
+    assert [c["name"] for c in pod["initContainers"]] == ["prepare", "graph", "1", "eval-1", "eval-2"]
+    graph = containers(build(WITH_SIDECARS))["graph"]
+    assert graph["restartPolicy"] == "Always"
+    assert (graph["command"], graph["args"]) == (["/server"], ["--dir=/tmp"])
+    assert environment(graph) == {"THREADS": "1"}
+    assert graph["ports"] == [{"containerPort": 6379}, {"containerPort": 3000}]
+    assert graph["startupProbe"]["tcpSocket"] == {"port": 6379}
+    assert "memory" in graph["resources"]["limits"]
+
+
+def test_a_sidecar_sees_neither_labels_nor_answers_nor_anybody_s_files() -> None:
+    job = build(WITH_SIDECARS)
+    seen = {name: mounts(container) for name, container in containers(job).items()}
+    for name in ("graph", "1"):
+        assert seen[name] == {f"sidecar-{name}": False}
+        assert not any(key.startswith("RCA_EVAL_") for key in environment(containers(job)[name]))
+    declared = [volume["name"] for volume in pod_of(job)["volumes"]]
+    assert len(declared) == len(set(declared))
+    others = [held for name, held in seen.items() if name not in ("graph", "1")]
+    assert not any(name.startswith("sidecar-") for held in others for name in held)
+
+
+def test_a_job_for_a_queue_is_made_suspended_and_carries_the_queue_s_name() -> None:
+    job = build({"queueName": "evals"})
+    assert job["spec"]["suspend"] is True
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "evals"
+    assert "kueue.x-k8s.io/queue-name" not in job["spec"]["template"]["metadata"]["labels"]
+    assert "suspend" not in build()["spec"]
+
+
+def test_a_priority_class_is_the_pod_s() -> None:
+    assert pod_of(build({"priorityClassName": "batch-low"}))["priorityClassName"] == "batch-low"
+    assert "priorityClassName" not in pod_of(build())

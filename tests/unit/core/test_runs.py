@@ -11,6 +11,7 @@ from rca_testing.job_states import condition, ended, job, pod
 from rca_testing.run_world import EPOCH, Road, component, reading
 
 from rca_rollout.api.common import ConditionType, RunPhase
+from rca_rollout.api.values import format_time
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.readings import Reading
 from rca_rollout.core.runs import KEEP_JOB, MAX_ATTEMPTS
@@ -197,6 +198,56 @@ def test_a_disrupted_attempt_s_job_goes_and_the_next_one_waits_for_its_turn() ->
     road.settle()
     assert (road.status.phase, road.jobs) == (RunPhase.PENDING, {})
     assert road.status.job_ref is None
+
+
+def test_the_reason_of_a_disruption_is_shown_while_it_is_tried_again_and_at_the_end() -> None:
+    road = Road()
+    gone = pod("Failed", {"eval-1": ended(137)}, reason="OutOfcpu")
+    for _ in range(MAX_ATTEMPTS):
+        road.running()
+        road.job_ends(FAILED, pods=[gone])
+        road.step()
+        assert road.status.reason == "PodRejected"
+        road.pods = []
+    assert road.told == ["PodRejected"] * MAX_ATTEMPTS
+    assert road.status.phase is RunPhase.ERROR
+
+
+def test_what_the_cluster_says_of_a_pod_that_it_refused_is_told() -> None:
+    road = Road().running()
+    road.pods, road.job["status"] = [], {"startTime": format_time(road.now), "uncountedTerminatedPods": {}}
+    road.step()
+    assert (road.status.phase, road.status.reason) == (RunPhase.RUNNING, "PodRefused")
+    road.now += timedelta(seconds=61)
+    road.said = 'pods "x" is forbidden: exceeded quota: none'
+    road.step()
+    assert (road.status.phase, road.status.reason) == (RunPhase.ERROR, "PodRefused")
+    assert "The cluster says" in road.status.message
+    assert "exceeded quota: none" in road.status.message
+
+
+def test_a_job_in_a_queue_is_waited_for_without_an_end_and_without_writing() -> None:
+    road = Road().running()
+    road.pods = []
+    road.job["spec"] = {"suspend": True}
+    road.job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "evals"}
+    road.settle()
+    assert (road.status.phase, road.status.reason) == (RunPhase.RUNNING, "Queued")
+    assert "waits in queue evals" in road.status.message
+    before = road.body
+    road.now += timedelta(days=3)
+    road.settle()
+    assert road.body == before
+
+
+def test_what_an_older_attempt_left_behind_goes_and_the_present_one_stays() -> None:
+    road = Road().running()
+    mine = road.status.job_ref.name
+    road.jobs["left-over"] = job(name="left-over", uid="old-uid")
+    road.leftovers = (("left-over", "old-uid"),)
+    road.step()
+    assert set(road.jobs) == {mine}
+    assert road.status.phase is RunPhase.RUNNING
 
 
 # -- the verdict

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import Any
 
+from rca_eval.contract import Scorecard
 from rca_rollout.api.common import Trigger
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.schedule import Budget, Ledger, Reservation, RunUsage
@@ -129,6 +130,21 @@ def exceeded(spec: EvalSuiteSpec, ledger: Ledger, run: Body) -> Problem | None:
         Reason.BUDGET_EXCEEDED,
         f"the budget of {ledger.month} has no room for another run ({'; '.join(short)}): it begins anew at "
         f"{format_time(month_end(ledger))}, or raise it in the EvalSuite",
+    )
+
+
+def usage_of(card: Scorecard) -> RunUsage:
+    """What the engine says that it used, over all repeats; what not every answer says is not known."""
+    said = card.measured.usage
+    if said is None:
+        asked = len(card.measured.seconds) * card.measured.repeats.count
+        return RunUsage(answers=asked, reported=0)
+    cost = said.known_cost
+    return RunUsage(
+        answers=said.answers,
+        reported=min(said.with_tokens, said.with_cost) if said.with_cost else said.with_tokens,
+        tokens=said.tokens,
+        cost=None if cost is None else plain(Decimal(said.cost)),
     )
 
 

@@ -36,7 +36,7 @@ def suite_status(suite: EvalSuite, facts: SuiteFacts | Problem, now: datetime) -
     conditions = set_condition(
         conditions, ConditionType.READY, True, Reason.AS_EXPECTED, text, generation=generation, now=now
     )
-    return EvalSuiteStatus(
+    return suite.status.evolve(
         observed_generation=generation,
         conditions=conditions,
         dataset=DatasetStatus(
@@ -44,3 +44,40 @@ def suite_status(suite: EvalSuite, facts: SuiteFacts | Problem, now: datetime) -
         ),
         baseline=BaselineStatus(sha256=facts.baseline_sha256, accuracy=figure(facts.accuracy)),
     )
+
+
+def with_problem(
+    suite: EvalSuite, status: EvalSuiteStatus, problem: Problem, now: datetime
+) -> EvalSuiteStatus:
+    """A part of the spec that only a person can mend, and without which the rest goes on: the schedule."""
+    conditions = drop_conditions(status.conditions, ConditionType.RECONCILING)
+    for name, value in ((ConditionType.READY, False), (ConditionType.STALLED, True)):
+        conditions = set_condition(
+            conditions,
+            name,
+            value,
+            problem.reason,
+            problem.message,
+            generation=suite.metadata.generation,
+            now=now,
+        )
+    return status.evolve(conditions=keep_times(suite.status.conditions, conditions))
+
+
+def with_budget(
+    suite: EvalSuite, status: EvalSuiteStatus, exceeded: Problem | None, now: datetime
+) -> EvalSuiteStatus:
+    """Degraded while the month's budget has no room for a run, else without that condition."""
+    conditions = drop_conditions(status.conditions, ConditionType.DEGRADED)
+    if exceeded:
+        generation = suite.metadata.generation
+        conditions = set_condition(
+            conditions,
+            ConditionType.DEGRADED,
+            True,
+            exceeded.reason,
+            exceeded.message,
+            generation=generation,
+            now=now,
+        )
+    return status.evolve(conditions=keep_times(suite.status.conditions, conditions))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,8 +18,13 @@ from rca_eval.contract import (
     require_confirmed,
     sha256,
 )
+from rca_eval.contract import Reason as Code
+from rca_eval.contract.groundtruth import DATASET_LIMIT
+from rca_eval.contract.packed import plain
+from rca_eval.contract.scorecard import SCORECARD_LIMIT
 from rca_rollout.api.common import ConfigMapSource
 from rca_rollout.api.reasons import Reason
+from rca_rollout.api.schedule import Ledger
 from rca_rollout.api.suite import EvalSuiteSpec
 from rca_rollout.core.problem import Problem
 
@@ -38,6 +43,8 @@ class SuiteFacts:
     """What is evaluated when the suite names no image: the installation's harness image."""
     stale: bool = False
     """The baseline is of another dataset: With and Without can be compared, and nothing with the baseline."""
+    ledger: Ledger | None = None
+    """What the suite's status says has been used of its budget."""
 
     @property
     def image(self) -> str:
@@ -64,6 +71,13 @@ def for_guard(suite: SuiteFacts | Problem) -> SuiteFacts | Problem:
     return suite.facts if isinstance(suite, StaleSuite) and suite.facts else suite
 
 
+def with_ledger(found: SuiteFacts | Problem, ledger: Ledger | None) -> SuiteFacts | Problem:
+    """The same, knowing what has been used of the budget."""
+    if isinstance(found, StaleSuite) and found.facts:
+        return replace(found, facts=replace(found.facts, ledger=ledger))
+    return replace(found, ledger=ledger) if isinstance(found, SuiteFacts) else found
+
+
 def resolve_suite(
     name: str,
     spec: EvalSuiteSpec,
@@ -71,12 +85,21 @@ def resolve_suite(
     baseline: Mapping[str, Any] | None,
     default_image: str = "",
 ) -> SuiteFacts | Problem:
-    """Reads both ConfigMaps (None: there is none of that name). Never raises for what users wrote."""
+    """Reads both ConfigMaps (None: there is none of that name). Never raises for what users wrote.
+
+    Either may be packed with gzip, for a ConfigMap holds 1 MiB; digests are those of the documents themselves.
+    """
     truth_bytes = _content(
         dataset, spec.dataset, "dataset", Reason.DATASET_NOT_FOUND, Reason.DATASET_KEY_MISSING
     )
     if isinstance(truth_bytes, Problem):
         return truth_bytes
+    try:
+        truth_bytes = plain(
+            truth_bytes, source=_where(spec.dataset), reason=Code.DATASET_INVALID, limit=DATASET_LIMIT
+        )
+    except ContractError as error:
+        return Problem(error.reason, error.message)
     found = sha256(truth_bytes)
     if spec.dataset.sha256 and spec.dataset.sha256 != found:
         return Problem(
@@ -95,6 +118,9 @@ def resolve_suite(
     if isinstance(floor_bytes, Problem):
         return floor_bytes
     try:
+        floor_bytes = plain(
+            floor_bytes, source=_where(spec.baseline), reason=Code.BASELINE_INVALID, limit=SCORECARD_LIMIT
+        )
         floor = parse_baseline(floor_bytes, source=_where(spec.baseline))
     except ContractError as error:
         return Problem(error.reason, error.message)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 import kopf
@@ -39,6 +39,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.request_timeout = 30
     settings.networking.error_backoffs = [1, 2, 3, 5, 8, 13]
     settings.execution.max_workers = 1
+    settings.process.ultimate_exiting_timeout = None  # whoever runs the process ends it when it does not end
     settings.watching.label_selectors["batch", "v1", "jobs"] = MANAGED_SELECTOR
     settings.watching.label_selectors["", "v1", "pods"] = MANAGED_SELECTOR
     settings.watching.label_selectors["", "v1", "configmaps"] = WATCH_SELECTOR
@@ -104,6 +105,7 @@ def _indices(registry: kopf.OperatorRegistry) -> None:
 
 def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
     lines = Lines(cache)
+    seen: dict[tuple[str, str], Any] = {}
 
     @kopf.on.event(GROUP, VERSION, "rcacomponents", registry=registry)
     async def component_changed(**kwargs: Any) -> None:
@@ -121,8 +123,17 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
 
     @kopf.on.event(GROUP, VERSION, "evalsuites", registry=registry)
     async def suite_changed(**kwargs: Any) -> None:
-        namespace, name = kwargs["namespace"], kwargs["name"]
+        namespace, name, body = kwargs["namespace"], kwargs["name"], kwargs["body"]
         queue.add(Key("EvalSuite", namespace, name))
+        before, now = seen.pop((namespace, name), None), _decisive(body)
+        if kwargs["type"] != "DELETED":
+            seen[namespace, name] = now
+        if before == now:
+            # The ledger or the schedule moved: of interest to whom it has made room for, and to nobody else.
+            held = _reserved(body)
+            coming = held | set(lines.of(namespace, name, held).next(_limit(body)))
+            _add_runs(cache, queue, namespace, name, coming)
+            return
         for component in cache.components_of_suite(namespace, name):
             queue.add(Key("RcaComponent", namespace, component["metadata"]["name"]))
         for run in cache.runs_of_suite(namespace, name):
@@ -136,13 +147,16 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
         owner = (spec.get("componentRef") or {}).get("name") or kwargs["labels"].get(COMPONENT_LABEL)
         if owner:
             queue.add(Key("RcaComponent", namespace, owner))
-        if not is_open(body) or kwargs["type"] == "DELETED":
+        name, ended = suite_of(body), not is_open(body) or kwargs["type"] == "DELETED"
+        suite = cache.suite(namespace, name) or {}
+        if ended:
             # Only whose turn has come: with a thousand that wait, each end would wake them all.
-            suite = suite_of(body)
-            coming = set(lines.of(namespace, suite).next(_limit(cache.suite(namespace, suite))))
-            for other in cache.open_runs(namespace, suite) if coming else ():
-                if other["metadata"]["uid"] in coming:
-                    queue.add(Key("EvalRun", namespace, other["metadata"]["name"]))
+            coming = set(lines.of(namespace, name, _reserved(suite)).next(_limit(suite)))
+            _add_runs(cache, queue, namespace, name, coming)
+        # A budget makes room for what begins, and settles what has ended; a schedule waits for the last run's end.
+        waits = (body.get("status") or {}).get("phase") in (None, "Pending")
+        if (ended or waits) and any((suite.get("spec") or {}).get(part) for part in ("budget", "schedule")):
+            queue.add(Key("EvalSuite", namespace, name))
 
 
 def _children(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
@@ -177,6 +191,25 @@ def _add_by_target(cache: Cache, queue: WorkQueue, namespace: str, config_map: s
         inputs = [(each.get("configMapRef") or {}).get("name") for each in spec.get("inputs") or []]
         if config_map and config_map in (target.get("name"), *inputs):
             queue.add(Key("RcaComponent", namespace, component["metadata"]["name"]))
+
+
+def _add_runs(cache: Cache, queue: WorkQueue, namespace: str, suite: str, uids: Collection[str]) -> None:
+    for run in cache.open_runs(namespace, suite) if uids else ():
+        if run["metadata"]["uid"] in uids:
+            queue.add(Key("EvalRun", namespace, run["metadata"]["name"]))
+
+
+def _decisive(suite: Any) -> Any:
+    """What components and runs of a suite depend on: its spec, and whether it can be used."""
+    ready = [c for c in (suite.get("status") or {}).get("conditions") or [] if c.get("type") == "Ready"]
+    return suite["metadata"]["uid"], suite["metadata"].get("generation"), [c.get("reason") for c in ready]
+
+
+def _reserved(suite: Any) -> set[str]:
+    if not (suite.get("spec") or {}).get("budget"):
+        return set()
+    ledger = (suite.get("status") or {}).get("ledger") or {}
+    return {str(r.get("uid")) for r in ledger.get("reservations") or []}
 
 
 def _limit(suite: Any) -> int:

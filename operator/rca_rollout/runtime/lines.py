@@ -22,9 +22,13 @@ class Lines:
 
     def of(self, namespace: str, suite: str, reserved: Collection[str] = ()) -> Turns:
         """Whose turn it is in this suite."""
-        active = active_components(self._cache.components_of_suite(namespace, suite))
+        active = self.active(namespace, suite)
         open_runs = self._cache.open_runs(namespace, suite)
         return turns(open_runs, active, usable=self.usable, reserved=reserved)
+
+    def active(self, namespace: str, suite: str) -> frozenset[str]:
+        """UIDs of the suite's components that govern."""
+        return active_components(self._cache.components_of_suite(namespace, suite))
 
     def usable(self, body: Body) -> bool:
         """Whether the run can ever have its turn."""

@@ -11,10 +11,11 @@ from typing import Any
 
 from rca_rollout.api.common import Trigger
 from rca_rollout.api.component import RcaComponent
+from rca_rollout.api.component_status import Transition
 from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunStatus
-from rca_rollout.core import leftovers
+from rca_rollout.core import budget, leftovers
 from rca_rollout.core.epoch import Sibling, context_of, effective_modes
 from rca_rollout.core.lifecycle.invalid import invalid_status
 from rca_rollout.core.owners import owned
@@ -38,6 +39,7 @@ from rca_rollout.core.runs import (
     outcome_of,
     refused,
 )
+from rca_rollout.core.runs.told import told_end
 from rca_rollout.core.shards import Collected, Collecting
 from rca_rollout.core.suites import SuiteFacts, for_guard
 from rca_rollout.kube.errors import (
@@ -48,7 +50,7 @@ from rca_rollout.kube.errors import (
 )
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, JOBS, RUNS
 from rca_rollout.runtime.components import siblings_of
-from rca_rollout.runtime.events import emit
+from rca_rollout.runtime.events import RECENT, emit
 from rca_rollout.runtime.explain import said_about
 from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key
@@ -69,6 +71,7 @@ class RunReconciler:
         # the threads that read and judge it leave the loop to the others.
         self._scorecard = asyncio.Lock()
         self._scorecards = Scorecards(world)
+        self._seen: dict[Key, str] = {}
 
     async def reconcile(self, key: Key) -> datetime | None:
         """One step. The moment to look again, or None. Raises `KubeError` when the step could not be taken."""
@@ -76,6 +79,7 @@ class RunReconciler:
         try:
             body = await world.kube.get(RUNS, key.namespace, key.name)
         except NotFoundError:
+            self._seen.pop(key, None)
             await self._sweep(key)
             return None
         now = world.clock()
@@ -125,15 +129,24 @@ class RunReconciler:
         self, body: dict[str, Any], run: EvalRun, plan: RunPlan, now: datetime
     ) -> datetime | None:
         world = self._world
+        missed = self._missed(run, now)
         written = await world.write_status(RUNS, body, plan.status.to_dict())
-        if written and plan.event:
-            await emit(world, body, plan.event)
+        if event := plan.event if written else missed:
+            await emit(world, body, event)
         phase = plan.status.phase
         if written and phase and phase.final and not (run.status.phase and run.status.phase.final):
             gone = plan.status.reason == Reason.COMPONENT_NOT_FOUND  # and its series with it
             component = run.spec.component_ref.name if run.spec.component_ref and not gone else ""
             world.counters.verdicts.labels(run.metadata.namespace, component, str(phase)).inc()
         return now if written and plan.wake_at == now.replace(microsecond=0) else plan.wake_at
+
+    def _missed(self, run: EvalRun, now: datetime) -> Transition | None:
+        """The end of a run that this process sees for the first time: who wrote it may have died before its Event."""
+        key = Key("EvalRun", run.metadata.namespace, run.metadata.name)
+        unseen = self._seen.get(key) != run.metadata.uid
+        self._seen[key] = run.metadata.uid
+        end = told_end(run.status) if unseen else None
+        return end if end and end.at > now - RECENT else None
 
     def _observe(
         self,
@@ -205,8 +218,12 @@ class RunReconciler:
         """What it waits for. Asked only when it is about to start: with a thousand runs this is what costs."""
         if isinstance(suite, Problem) or run.status.inputs is None or run.status.job_ref is not None:
             return None
-        line = self._lines.of(run.metadata.namespace, run.spec.suite_ref.name)
-        return line.problem(run.metadata.uid, suite.spec.max_concurrent_runs)
+        namespace, name, spec = run.metadata.namespace, run.spec.suite_ref.name, suite.spec
+        held = budget.reserved(suite.ledger) if spec.budget else frozenset[str]()
+        line = self._lines.of(namespace, name, held)
+        return line.problem(run.metadata.uid, spec.max_concurrent_runs) or budget.waits_for(
+            spec, suite.ledger, run.to_dict(), self._lines.active(namespace, name)
+        )
 
     async def _act(self, key: Key, run: EvalRun, action: RunAction) -> None:
         kube = self._world.kube

@@ -11,7 +11,7 @@ from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.suite import EvalSuite
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.suites import SuiteFacts, resolve_suite
+from rca_rollout.core.suites import SuiteFacts, resolve_suite, with_ledger
 from rca_rollout.kube.client import Kube
 from rca_rollout.kube.errors import ConflictError, NotFoundError
 from rca_rollout.kube.resources import CONFIGMAPS, SUITES, Resource
@@ -58,7 +58,8 @@ class World:
         dataset = await self.config_map(namespace, spec.dataset.config_map_ref.name)
         same = spec.baseline.config_map_ref.name == spec.dataset.config_map_ref.name
         baseline = dataset if same else await self.config_map(namespace, spec.baseline.config_map_ref.name)
-        return resolve_suite(name, spec, dataset, baseline, self.settings.harness_image)
+        found = resolve_suite(name, spec, dataset, baseline, self.settings.harness_image)
+        return with_ledger(found, suite.status.ledger)
 
     async def write_status(self, resource: Resource, body: dict[str, Any], status: dict[str, Any]) -> bool:
         """Writes `status` if it differs, to exactly the version that was read. Raises `ConflictError` if that is gone."""

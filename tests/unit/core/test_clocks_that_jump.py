@@ -90,3 +90,19 @@ def test_a_try_that_is_due_in_the_future_is_made_within_the_longest_delay() -> N
     world.pass_time(minutes=15)
     world.settle()
     assert len(world.created) > made
+
+
+def test_a_run_from_a_future_that_comes_after_all_does_not_close_an_observation() -> None:
+    """The clock is set back by a day, and the operator is down until that day is over again."""
+    world = World()
+    world.run_and_pass()
+    world.now -= timedelta(days=1)
+    world.settle()
+    made = len(world.created)
+    world.now += timedelta(days=1, hours=1)
+    world.settle()
+    assert world.value == "Shadow"
+    world.observe_to_the_end()
+    assert world.value == "Active"
+    assert world.status.promotion
+    assert world.status.promotion.run in world.created[made:]

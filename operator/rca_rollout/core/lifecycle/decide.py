@@ -60,6 +60,7 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
 def _advance(draft: Draft) -> None:
     revision.look_again(draft)
     _settle_clocks(draft)
+    evidence.doubt_the_future(draft)
     verbs.copy(draft)
     target = draft.snapshot.target
     if isinstance(target, Problem):

@@ -88,6 +88,17 @@ def read_failure(draft: Draft) -> None:
         follow(draft)
 
 
+def doubt_the_future(draft: Draft) -> None:
+    """A run that was started later than now was so by a clock that was wrong: when it was started is not known. It still
+    counts, and closes nothing when that moment comes after all."""
+    runs = draft.evidence.runs
+    if any(run.started_at and run.started_at > draft.now for run in runs):
+        known = (
+            run.evolve(started_at=None) if run.started_at and run.started_at > draft.now else run for run in runs
+        )
+        draft.evidence = draft.evidence.evolve(runs=tuple(known))
+
+
 def not_before(draft: Draft) -> datetime | None:
     """When the next run may start after one without a verdict; None when it may start now."""
     due = draft.retry.next_at if draft.retry and not draft.run_requested_at else None

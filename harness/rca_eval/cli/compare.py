@@ -28,6 +28,7 @@ from rca_eval.contract import (
     shown,
     unpack,
 )
+from rca_eval.contract.packed import GZIP
 from rca_eval.contract.protocol import VariantName
 from rca_eval.contract.scorecard import SCORECARD_LIMIT
 from rca_eval.gate import compare, side
@@ -79,7 +80,7 @@ def command(  # noqa: PLR0917  (each parameter is an option, named by typer)
 def _measurement(path: Path) -> Scorecard | Baseline:
     """A scorecard in any form in which it is kept, or a baseline; its `kind` says which."""
     data = read_bytes(path, what="the measurement", limit=SCORECARD_LIMIT)
-    if data.startswith(inputs.GZIP):
+    if data.startswith(GZIP):
         data = unpack(data)
     if inputs.FRAME.search(data):
         return read_scorecard(data)[0]

@@ -18,20 +18,24 @@ from rca_eval.contract import (
 )
 from rca_eval.contract.confirmed import named
 from rca_eval.contract.groundtruth import DATASET_LIMIT
+from rca_eval.contract.packed import GZIP, plain
 from rca_eval.contract.scorecard import SCORECARD_LIMIT
 from rca_eval.data import ALL_PROFILES, Profile, ground_truth_bytes
 from rca_eval.gate import GatePolicy, parse_policy
 from rca_eval.job.files import read_bytes
 
 STDIN = "-"
-GZIP = b"\x1f\x8b"  # as the operator stores it
 FRAME = re.compile(rb"^RCA-SCORECARD-BEGIN ", re.MULTILINE)  # in a line's middle it is somebody's word
 
 
 def dataset(profile: str, path: Path | None) -> tuple[bytes, str]:
-    """The dataset's bytes and its name for messages."""
+    """The dataset's bytes, unpacked where the file is packed with gzip, and its name for messages."""
     if path is not None:
-        return read_bytes(path, what="the dataset", limit=DATASET_LIMIT), str(path)
+        data = read_bytes(path, what="the dataset", limit=DATASET_LIMIT)
+        return (
+            plain(data, source=str(path), reason=Reason.DATASET_INVALID, limit=DATASET_LIMIT),
+            str(path),
+        )
     return ground_truth_bytes(known_profile(profile)), f"the bundled profile {profile}"
 
 
@@ -70,7 +74,9 @@ def scorecard(path: Path) -> Scorecard:
 
 
 def baseline(path: Path) -> Baseline:
-    return parse_baseline(read_bytes(path, what="the baseline", limit=SCORECARD_LIMIT), source=str(path))
+    data = read_bytes(path, what="the baseline", limit=SCORECARD_LIMIT)
+    whole = plain(data, source=str(path), reason=Reason.BASELINE_INVALID, limit=SCORECARD_LIMIT)
+    return parse_baseline(whole, source=str(path))
 
 
 def policy(path: Path | None) -> GatePolicy:

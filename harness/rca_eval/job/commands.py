@@ -26,6 +26,7 @@ from rca_eval.contract import (
 )
 from rca_eval.contract.dealing import Share, parse_share
 from rca_eval.contract.groundtruth import DATASET_LIMIT
+from rca_eval.contract.packed import plain
 from rca_eval.contract.part import ScorecardPart
 from rca_eval.engine import Blend, parse_blend, parse_without
 from rca_eval.graph import EMBEDDED, open_store
@@ -60,7 +61,12 @@ def assignment(env: Environment) -> Assignment:
     DatasetChanged.
     """
     path = Path(_needed(env, "RCA_EVAL_DATASET"))
-    data = read_bytes(path, what="the dataset", limit=DATASET_LIMIT, reason=Reason.DATASET_INVALID)
+    data = plain(
+        read_bytes(path, what="the dataset", limit=DATASET_LIMIT, reason=Reason.DATASET_INVALID),
+        source=f"the dataset {path}",
+        reason=Reason.DATASET_INVALID,
+        limit=DATASET_LIMIT,
+    )
     digest, expected = sha256(data), env.get("RCA_EVAL_DATASET_SHA256")
     if expected and expected != digest:
         raise ContractError(

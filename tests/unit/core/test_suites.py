@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from datetime import timedelta
 from fractions import Fraction
@@ -143,3 +144,40 @@ def test_a_suite_s_problem_is_written_once_and_goes_with_its_cause() -> None:
     invalid = with_status(broken, Problem("InvalidSpec", "spec.job: …", stalled=True)).status
     assert invalid.condition(ConditionType.STALLED)
     assert invalid.condition(ConditionType.RECONCILING) is None
+
+
+def _packed(**data: str | bytes) -> dict[str, Any]:
+    names = {"truth": TRUTH, "floor": FLOOR}
+    held_ = {
+        names[name]: gzip.compress(text.encode()) if isinstance(text, str) else text
+        for name, text in data.items()
+    }
+    return {"binaryData": {name: base64.b64encode(content).decode() for name, content in held_.items()}}
+
+
+def test_packed_with_gzip_they_are_the_same_dataset_and_baseline() -> None:
+    """A ConfigMap holds 1 MiB, and a dataset of hundreds of incidents is larger than that."""
+    plain, packed = resolve(), resolve(_packed(truth=DATA), _packed(floor=BASE))
+    assert isinstance(plain, SuiteFacts)
+    assert packed == plain
+    assert packed.dataset_sha256 == sha256(DATA.encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(DATA.encode())[:-9],
+        gzip.compress(DATA.encode()) + b"more",
+        b"\x1f\x8b and no gzip",
+        gzip.compress(b" " * (17 * 1024 * 1024)),
+    ],
+    ids=["cut off", "with more behind it", "no gzip", "a bomb"],
+)
+def test_what_is_packed_badly_is_named(content: bytes) -> None:
+    found = resolve(_packed(truth=content))
+    assert isinstance(found, Problem)
+    assert found.reason == "DatasetInvalid"
+    assert TRUTH in found.message
+    found = resolve(GOOD, _packed(floor=content))
+    assert isinstance(found, Problem)
+    assert found.reason == "BaselineInvalid"

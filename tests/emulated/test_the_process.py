@@ -14,9 +14,11 @@ from rca_testing.emulator import clock
 from rca_testing.emulator.lab import Lab
 from rca_testing.emulator.server import Fault, refuse
 
+from rca_rollout.kube.errors import RefusedError
 from rca_rollout.runtime.preflight import MissingKindsError
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.suites import SuiteReconciler
+from rca_rollout.runtime.watch_error import WatchError
 
 pytestmark = pytest.mark.emulated
 
@@ -42,7 +44,9 @@ async def test_a_watch_that_is_refused_for_good_ends_the_process(lab: Lab, verb:
     lab.everything()
     token = lab.start()
     error = await lab.ended(token)
-    assert error is not None
+    assert isinstance(error, WatchError | RefusedError)
+    assert plural in str(error)
+    assert "forbidden" in str(error)
 
 
 async def test_kinds_that_are_not_installed_end_the_process_with_a_sentence(lab: Lab) -> None:

@@ -85,8 +85,8 @@ class Kube:
     ) -> set[str]:
         """The UIDs of all objects, of all namespaces with None. Only metadata travels."""
         query = {"labelSelector": label_selector} if label_selector else {}
-        raw = await self._request("GET", resource.path(namespace), query=query, accept=_METADATA_ONLY)
-        return {str(item["metadata"]["uid"]) for item in json.loads(raw).get("items") or []}
+        answer = await self._json("GET", resource.path(namespace), query=query, accept=_METADATA_ONLY)
+        return {str(item["metadata"]["uid"]) for item in answer.get("items") or []}
 
     async def create(self, resource: Resource, namespace: str, body: Body, *, dry_run: bool = False) -> Body:
         return await self._json(
@@ -159,8 +159,18 @@ class Kube:
         query: Mapping[str, str] | None = None,
         body: Any = None,
         content: str | None = None,
+        accept: str = "application/json",
     ) -> Body:
-        answer: Body = json.loads(await self._request(method, path, query=query, body=body, content=content))
+        raw = await self._request(method, path, query=query, body=body, content=content, accept=accept)
+        try:
+            answer = json.loads(raw)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            # From something in between: whether it was carried out is as open as without an answer.
+            raise TransientError(
+                0, f"the answer is no object: {raw[:100].decode(errors='replace')!r}", verb=method, path=path
+            )
         return answer
 
     async def _request(

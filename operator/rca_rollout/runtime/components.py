@@ -39,16 +39,13 @@ from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundE
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
 from rca_rollout.runtime.cache import Body
 from rca_rollout.runtime.confirmations import Confirmer
-from rca_rollout.runtime.events import emit
+from rca_rollout.runtime.events import RECENT, emit
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.readings import Gatherer
 from rca_rollout.runtime.workloads import what_runs
 from rca_rollout.runtime.world import World
 
 log = logging.getLogger("rca_rollout.components")
-
-# An Event may have been lost with the process between the status and it; younger transitions are told again.
-_RECENT = timedelta(minutes=5)
 
 
 class ComponentReconciler:
@@ -230,13 +227,13 @@ class ComponentReconciler:
         unseen = self._seen.get(key) != uid
         self._seen[key] = uid
         for answer in verbs.told(RcaComponentStatus() if unseen else old, new):
-            if answer.at > world.clock() - _RECENT:
+            if answer.at > world.clock() - RECENT:
                 await emit(world, raw, answer)
         last = new.last_transition
         if last is None:
             return written
         fresh = last != old.last_transition
-        missed = unseen and world.clock() - last.at < _RECENT
+        missed = unseen and world.clock() - last.at < RECENT
         if fresh or missed:
             await emit(world, raw, last)
         if fresh and last.reason in (Reason.PROMOTED, Reason.DEMOTED):

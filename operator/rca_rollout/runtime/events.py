@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from typing import Any
 
 from rca_rollout.api.component_status import Transition
@@ -13,6 +14,9 @@ from rca_rollout.kube.resources import EVENTS
 from rca_rollout.runtime.world import World
 
 log = logging.getLogger("rca_rollout.events")
+
+# An Event may have been lost with the process between the status and it; younger transitions are told again.
+RECENT = timedelta(minutes=5)
 
 
 async def emit(world: World, body: dict[str, Any], transition: Transition) -> None:

@@ -24,6 +24,7 @@ from rca_rollout.core.lease import Pace
 from rca_rollout.integrations.confirm import Replicas
 from rca_rollout.integrations.prometheus import Prometheus
 from rca_rollout.kube.client import Kube, configuration
+from rca_rollout.kube.errors import KubeError
 from rca_rollout.metrics.collector import ComponentCollector
 from rca_rollout.metrics.counters import Counters
 from rca_rollout.metrics.server import serve_metrics
@@ -42,6 +43,7 @@ from rca_rollout.runtime.resync import resync_forever
 from rca_rollout.runtime.runs import RunReconciler
 from rca_rollout.runtime.settings import Settings, SettingsError, from_environment
 from rca_rollout.runtime.suites import SuiteReconciler
+from rca_rollout.runtime.watch_error import WatchError, watch_error
 from rca_rollout.runtime.worker import Workers
 from rca_rollout.runtime.world import World, utc_now
 
@@ -64,7 +66,7 @@ def main() -> int:
     log.info("rca-rollout %s watches %s", __version__, where)
     try:
         asyncio.run(serve(settings, lost=_end_at_once))
-    except (MissingKindsError, LeaseError) as error:
+    except (MissingKindsError, LeaseError, WatchError, KubeError) as error:
         log.error("stopped: %s", error)  # noqa: TRY400 - the sentence says it all
         return 1
     except Exception:
@@ -95,7 +97,7 @@ async def serve(
 ) -> None:
     """Runs until `stop` is set (without one: until SIGTERM or SIGINT), or until a part of it fails.
 
-    Raises `LeaseError` when the Lease cannot be used, and through `lost` when the leadership is.
+    Raises `LeaseError` when the Lease cannot be used, and through `lost` when the leadership is, and `WatchError`.
     """
     loop = asyncio.get_running_loop()
     signals = () if stop else (signal.SIGTERM, signal.SIGINT)
@@ -148,7 +150,7 @@ async def serve(
             group.create_task(resync_forever(world, queue, stop))
             group.create_task(_watch(registry, settings, stop, watching, signals))
     except BaseExceptionGroup as failed:
-        told = next(_leaves(failed, LeaseError), None)
+        told = next(_leaves(failed, LeaseError), None) or next(_leaves(failed, WatchError), None)
         if told is None:
             raise
         raise told from None
@@ -209,7 +211,7 @@ async def _watch(
     watching: asyncio.Event,
     signals: Iterable[signal.Signals],
 ) -> None:
-    """kopf, until it is told to stop. What it raises (a refused watch, a lost login) ends the process."""
+    """kopf, until it is told to stop. What it raises (an answer that is no watch, a lost login) ends the process."""
     liveness = f"http://0.0.0.0:{settings.health_port}/healthz" if settings.health_port else None
     before = asyncio.all_tasks()
     tasks = await kopf.spawn_tasks(
@@ -225,7 +227,10 @@ async def _watch(
     )
     # kopf has just taken the signals for itself; it would end by them, and nobody else would hear of it.
     _listen(signals, stop)
-    await kopf.run_tasks(tasks, ignored=before)
+    try:
+        await kopf.run_tasks(tasks, ignored=before)
+    except Exception as error:
+        raise watch_error(error) from error
     if not stop.is_set():
         raise RuntimeError("the watch ended by itself")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from rca_rollout.api.common import ConditionType, EventType, RunPhase
-from rca_rollout.api.component_status import Transition
+from rca_rollout.api.common import ConditionType, RunPhase
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRunStatus
 from rca_rollout.core.clock import earliest
 from rca_rollout.core.conditions import drop_conditions, set_condition
 from rca_rollout.core.runs.snapshot import RunPlan, RunSnapshot
+from rca_rollout.core.runs.told import told_end
 
 WAIT_FOR_SUITE = timedelta(seconds=30)
 
@@ -42,9 +42,7 @@ def end(
     new = (status or snapshot.run.status).evolve(
         phase=phase, reason=str(reason), message=message, finished_at=now, log_tail=tail or None
     )
-    kind = EventType.NORMAL if phase in (RunPhase.PASSED, RunPhase.SUPERSEDED) else EventType.WARNING
-    event = Transition(reason=str(reason), message=message, type=kind, at=now)
-    return RunPlan(conditions_of(snapshot, new, now), wake_at=now, event=event)
+    return RunPlan(conditions_of(snapshot, new, now), wake_at=now, event=told_end(new))
 
 
 def conditions_of(snapshot: RunSnapshot, status: EvalRunStatus, now: datetime) -> EvalRunStatus:

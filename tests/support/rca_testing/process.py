@@ -23,6 +23,23 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def environment(
+    kubeconfig: Path, namespace: str, pod: str, uid: str, *, metrics_port: int
+) -> dict[str, str]:
+    """What the chart sets, for a process outside of a Pod."""
+    return {
+        "PATH": os.environ["PATH"],
+        "KUBECONFIG": str(kubeconfig),
+        "RCA_ROLLOUT_NAMESPACES": namespace,
+        "RCA_ROLLOUT_HARNESS_IMAGE": "harness:none",
+        "RCA_ROLLOUT_METRICS_PORT": str(metrics_port),
+        "RCA_ROLLOUT_HEALTH_PORT": "0",
+        "RCA_ROLLOUT_LOG_FORMAT": "plain",
+        "RCA_ROLLOUT_POD_NAME": pod,
+        "RCA_ROLLOUT_POD_UID": uid,
+    }
+
+
 @dataclass
 class OperatorProcess:
     """`name` stands for its Pod. Started by `running`, and dead afterwards, whatever became of it."""
@@ -37,21 +54,13 @@ class OperatorProcess:
     @contextmanager
     def running(self) -> Iterator[OperatorProcess]:
         path = self.folder / f"{self.name}-{self.uid}.log"
-        environment = {
-            "PATH": os.environ["PATH"],
-            "KUBECONFIG": str(self.kubeconfig),
-            "RCA_ROLLOUT_NAMESPACES": self.namespace,
-            "RCA_ROLLOUT_HARNESS_IMAGE": "harness:none",
-            "RCA_ROLLOUT_METRICS_PORT": str(self.metrics_port),
-            "RCA_ROLLOUT_HEALTH_PORT": "0",
-            "RCA_ROLLOUT_LOG_FORMAT": "plain",
-            "RCA_ROLLOUT_POD_NAME": self.name,
-            "RCA_ROLLOUT_POD_UID": self.uid,
-        }
+        variables = environment(
+            self.kubeconfig, self.namespace, self.name, self.uid, metrics_port=self.metrics_port
+        )
         with path.open("wb") as log:
             self._log = path
             self._process = subprocess.Popen(
-                [str(PROGRAM)], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [str(PROGRAM)], env=variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         try:
             yield self

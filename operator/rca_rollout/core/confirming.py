@@ -97,7 +97,9 @@ def question(component: RcaComponent) -> Question | None:
     if asked is None or how is None or asked.state is ConfirmationState.CONFIRMED:
         return None
     metadata, chosen = component.metadata, how.http or how.query
-    if chosen is None or metadata.deletion_timestamp:
+    # A key that reads otherwise is another matter: an old word that is held, say, or a value that nobody knows.
+    elsewhere = str(component.status.mode) != str(asked.mode)
+    if chosen is None or elsewhere or metadata.deletion_timestamp:
         return None
     revision = component.status.revision or ""
     subject = Subject(metadata.name, metadata.namespace, component.spec.target.key, revision)

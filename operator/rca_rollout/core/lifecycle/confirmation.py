@@ -44,13 +44,16 @@ def watch(draft: Draft, target: TargetView) -> None:
     asked = draft.confirmation
     if asked is None:
         return
-    demotion = asked.mode is Mode.SHADOW
-    if demotion and (draft.spec.confirmation is None or draft.active):
-        draft.confirmation = (
-            None  # nobody is to be asked any more, or somebody else has set the key to Active
-        )
+    if _void(draft, asked):
+        draft.confirmation = None
         return
     if asked.state is ConfirmationState.CONFIRMED:
+        return
+    demotion = asked.mode is Mode.SHADOW
+    if not demotion and draft.active and draft.old.mode is not EffectiveMode.ACTIVE:
+        begin(
+            draft, Mode.ACTIVE, asked.value
+        )  # a word that was held governs again: it was not confirmed before
         return
     here = target.value or ""
     if demotion and draft.mode is EffectiveMode.SHADOW and here != asked.value:
@@ -124,11 +127,22 @@ def tell(draft: Draft) -> None:
     _alarm(draft)
 
 
+def _void(draft: Draft, asked: ConfirmationStatus) -> bool:
+    """Whether it is about nothing any more: nobody is to be asked, or somebody else has set the key to Active since."""
+    if asked.mode is Mode.SHADOW:
+        return draft.spec.confirmation is None or draft.active
+    return draft.active and draft.held is None and not _ours(draft)
+
+
+def _ours(draft: Draft) -> bool:
+    return draft.promotion is not None and draft.promotion.cause == Reason.PROMOTED
+
+
 def _confirming(draft: Draft) -> bool:
     """Active by our hand, and not by the word of every replica yet."""
     asked = draft.confirmation
     waits = asked is not None and asked.mode is Mode.ACTIVE and asked.state is not ConfirmationState.CONFIRMED
-    return waits and draft.active and draft.promotion is not None
+    return waits and draft.active and _ours(draft)
 
 
 def _answer(draft: Draft) -> Answer | None:

@@ -11,6 +11,7 @@ from rca_eval.cli import (
     gate,
     gate_selftest,
     job,
+    judge,
     kpis,
     lint,
     replay,
@@ -34,6 +35,7 @@ app.command("compare", short_help="Two measurements of one dataset, side by side
 app.command("explain", short_help="One incident on one screen.")(explain.command)
 app.command("describe", short_help="What a dataset holds, and how hard it is.")(describe.command)
 app.command("lint", short_help="Is a dataset fit to decide?")(lint.command)
+app.command("judge", short_help="A language model's opinion on a scorecard; advisory.")(judge.command)
 app.command("serve")(serve.command)
 app.command("simulate")(simulate.command)
 app.command("kpis")(kpis.command)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rca_eval.cli.judge_step import judge_step
 from rca_eval.cli.output import check_output, show, write_text
 from rca_eval.contract import canonical
 from rca_eval.contract.merge import merge
@@ -38,6 +39,12 @@ def engine(
 def scorecard() -> None:
     """Grade $RCA_EVAL_OUTPUT/N/predictions.json and print the framed scorecard."""
     raise typer.Exit(run_command(scorecard_command))
+
+
+@app.command("judge")
+def judge() -> None:
+    """Ask the judge about the scorecard in $RCA_EVAL_SCORECARD_FILE. Advisory: it never fails."""
+    raise typer.Exit(judge_step())
 
 
 @app.command("merge")

@@ -38,6 +38,8 @@ class Reason(StrEnum):
     DATABASE_UNAVAILABLE = "DatabaseUnavailable"
     LIFECYCLE_REFUSED = "LifecycleRefused"
     AGENT_UNAVAILABLE = "AgentUnavailable"
+    JUDGEMENT_INVALID = "JudgementInvalid"
+    JUDGE_UNAVAILABLE = "JudgeUnavailable"
     USAGE = "Usage"
 
 

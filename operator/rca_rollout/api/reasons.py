@@ -315,6 +315,14 @@ class Reason(StrEnum):
     FILE_UNREADABLE = "FileUnreadable", "A container of ours cannot read or write a file."
     STORE_UNAVAILABLE = "StoreUnavailable", "The graph store cannot be reached or started."
     STORE_KEY_REFUSED = "StoreKeyRefused", "The graph key is not one that an evaluation may use."
+    JUDGEMENT_INVALID = (
+        "JudgementInvalid",
+        "An answer of the judge is not what it was asked for; it is left out.",
+    )
+    JUDGE_UNAVAILABLE = (
+        "JudgeUnavailable",
+        "The judge gave no opinion on any incident; no verdict depends on it.",
+    )
     USAGE = "Usage", "A command of the harness was called with arguments that it does not have."
     SELFTEST_INVALID = "SelftestInvalid", "The gate's self-test does not fit the version that it tests."
     DATABASE_UNAVAILABLE = "DatabaseUnavailable", "The agent's record of incidents cannot be reached."
@@ -335,7 +343,10 @@ class Reason(StrEnum):
     SCORECARD_TOO_LARGE = "ScorecardTooLarge", "The scorecard is larger than a ConfigMap can hold."
     SCORECARD_INVALID = "ScorecardInvalid", "The scorecard does not follow its schema."
     DIGEST_MISMATCH = "DigestMismatch", "The scorecard's digest is not the one the container reported."
-    SHARD_MISSING = "ShardMissing", "A shard left no result, so the whole is not known; nothing less is judged."
+    SHARD_MISSING = (
+        "ShardMissing",
+        "A shard left no result, so the whole is not known; nothing less is judged.",
+    )
     SHARD_MISMATCH = "ShardMismatch", "The parts of a run are not parts of one whole; the message says which."
     LOG_UNAVAILABLE = "LogUnavailable", "The container's log cannot be read."
     SCORECARD_REFUSED = (

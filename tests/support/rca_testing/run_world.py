@@ -90,7 +90,7 @@ class Road:
         self.reading: Reading | Problem | None = None
         self.tail: str | None = None
         self.context = "c1"
-        self.running: Running | Problem | None = None
+        self.what_runs: Running | Problem | None = None
         self.said: str | None = None
         self.leftovers: tuple[tuple[str, str], ...] = ()
         self.done: list[str] = []
@@ -124,7 +124,7 @@ class Road:
             reading=self.reading,
             log_tail=self.tail,
             context=self.context,
-            running=self.running,
+            running=self.what_runs,
             said=self.said,
             leftovers=self.leftovers,
         )

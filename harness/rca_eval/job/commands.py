@@ -151,6 +151,7 @@ def scorecard_command(env: Environment) -> dict[str, object]:
     )
     if isinstance(card, Scorecard) and not job.share.whole:
         card = part_of(card, job.truth, job.share, run=_needed(env, "RCA_EVAL_RUN"))
+    _leave_for_the_judge(card, env)
     frame = encode_frame(card)
     sys.stdout.write(frame.text)
     sys.stdout.flush()
@@ -159,6 +160,16 @@ def scorecard_command(env: Environment) -> dict[str, object]:
         "deterministicSha256": sha256(canonical(card.deterministic)),
         "bytes": frame.compressed_bytes,
     }
+
+
+def _leave_for_the_judge(card: Scorecard | ScorecardPart, env: Environment) -> None:
+    """A file for the step behind this one. Without it there is no opinion; the scorecard is the same."""
+    path = env.get("RCA_EVAL_SCORECARD_FILE")
+    if path and isinstance(card, Scorecard):
+        try:
+            Path(path).write_bytes(canonical(card))
+        except OSError as error:
+            sys.stderr.write(f"the scorecard is not left for the judge at {path} ({error.strerror})\n")
 
 
 def run_command(command: Callable[[Environment], dict[str, object]], env: Environment = os.environ) -> int:

@@ -39,9 +39,14 @@ class Price:
 
 
 def judged(run: Body, spec: EvalSuiteSpec) -> bool:
-    """Whether the judge is asked about this run: a scheduled one of a suite that wants it."""
-    scheduled = (run.get("spec") or {}).get("trigger") == Trigger.SCHEDULED
-    return bool(scheduled and spec.schedule and spec.schedule.judge and spec.judge)
+    """Whether the judge is asked about this run."""
+    return asks_judge((run.get("spec") or {}).get("trigger"), spec)
+
+
+def asks_judge(trigger: str | None, spec: EvalSuiteSpec) -> bool:
+    """A scheduled run, in one piece, of a suite that wants an opinion. A shard has no scorecard to judge."""
+    wanted = spec.schedule and spec.schedule.judge and spec.judge
+    return bool(trigger == Trigger.SCHEDULED and wanted and (spec.job.shards or 1) == 1)
 
 
 def price_of(spec: EvalSuiteSpec, *, with_judge: bool) -> Price:

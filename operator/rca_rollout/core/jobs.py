@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rca_rollout.api.job import JobTemplate
+from rca_rollout.api.schedule import Judge
 from rca_rollout.api.suite import EvalSuiteSpec
-from rca_rollout.core import names
+from rca_rollout.core import judging, names
 from rca_rollout.core.owners import owner_reference
 from rca_rollout.core.pods import PREPARE, SCORECARD
+from rca_rollout.core.pods.steps import JUDGE
 from rca_rollout.core.shards import job_form
 from rca_rollout.core.sidecars import sidecar, volumes
 from rca_rollout.core.variants import Variant
@@ -44,6 +46,8 @@ class JobInputs:
     """The workload's image, in place of the suite's."""
     pull_secrets: Sequence[str] = ()
     """What the workload pulls it with, where the suite names no secret."""
+    judge: Judge | None = None
+    """Whom to ask behind the scoring."""
 
 
 def build_job(spec: EvalSuiteSpec, inputs: JobInputs) -> dict[str, Any]:
@@ -105,8 +109,13 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
             _own(PREPARE, inputs, spec),
             *(sidecar(each, _CONFINED) for each in template.sidecars),
             *(_eval(template, inputs, n) for n in repeats),
+            *([] if inputs.judge is None else [_scored(inputs, spec)]),
         ],
-        "containers": [_own(SCORECARD, inputs, spec)],
+        "containers": [
+            _own(SCORECARD, inputs, spec)
+            if inputs.judge is None
+            else judging.container(inputs.judge, inputs.harness_image, inputs.pull_policy, _CONFINED)
+        ],
         "volumes": [
             # All keys: a dataset may name series files, which lie beside it.
             {"name": "dataset", "configMap": {"name": spec.dataset.config_map_ref.name}},
@@ -115,6 +124,7 @@ def _pod_spec(spec: EvalSuiteSpec, inputs: JobInputs, run_seconds: int) -> dict[
             {"name": "tmp", "emptyDir": {"sizeLimit": "512Mi"}},
             *({"name": f"tmp-{n}", "emptyDir": {"sizeLimit": "1Gi"}} for n in repeats),
             *volumes(template.sidecars),
+            *([] if inputs.judge is None else [{"name": JUDGE, "emptyDir": {"sizeLimit": "32Mi"}}]),
         ],
     }
     secrets = [ref.name for ref in template.image_pull_secrets] or list(inputs.pull_secrets)
@@ -170,6 +180,14 @@ def _own(step: str, inputs: JobInputs, spec: EvalSuiteSpec) -> dict[str, Any]:
         "terminationMessagePolicy": "File",
         "securityContext": {**_CONFINED, "readOnlyRootFilesystem": True},
     }
+
+
+def _scored(inputs: JobInputs, spec: EvalSuiteSpec) -> dict[str, Any]:
+    """`scorecard`, which leaves what it wrote for the judge behind it."""
+    step = _own(SCORECARD, inputs, spec)
+    step["env"].append({"name": "RCA_EVAL_SCORECARD_FILE", "value": judging.SCORECARD_FILE})
+    step["volumeMounts"].append({"name": JUDGE, "mountPath": judging.FOLDER})
+    return step
 
 
 def _eval(template: JobTemplate, inputs: JobInputs, repeat: int) -> dict[str, Any]:

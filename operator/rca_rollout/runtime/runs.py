@@ -53,6 +53,7 @@ from rca_rollout.runtime.components import siblings_of
 from rca_rollout.runtime.events import RECENT, emit
 from rca_rollout.runtime.explain import said_about
 from rca_rollout.runtime.lines import Lines
+from rca_rollout.runtime.opinions import Opinions
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.scorecards import Scorecards
 from rca_rollout.runtime.workloads import what_runs
@@ -67,6 +68,7 @@ class RunReconciler:
     def __init__(self, world: World) -> None:
         self._world = world
         self._lines = Lines(world.cache)
+        self._opinions = Opinions(world)
         # A scorecard may have 16 MiB, and what it was measured by decides on that: one at a time is in memory, and
         # the threads that read and judge it leave the loop to the others.
         self._scorecard = asyncio.Lock()
@@ -96,6 +98,7 @@ class RunReconciler:
         if isinstance(outcome, Succeeded | Collecting | Collected):
             async with self._scorecard:
                 read = await self._scorecards.read(snapshot, outcome)
+                read = await self._opinions.hear(read, outcome)
                 plan = await asyncio.to_thread(decide_run, read, now)
                 return await self._apply(key, body, read, plan, now)
         return await self._apply(key, body, snapshot, decide_run(snapshot, now), now)

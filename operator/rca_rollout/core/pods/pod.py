@@ -9,7 +9,7 @@ from rca_rollout.core.pods import failure
 from rca_rollout.core.pods.disruption import SILENCE, taken_away
 from rca_rollout.core.pods.outcome import Body, Broken, Disrupted, Outcome, Running, Succeeded
 from rca_rollout.core.pods.starting import hold_up
-from rca_rollout.core.pods.steps import done, failed, last_end, time, wall_seconds
+from rca_rollout.core.pods.steps import done, failed, judging, last_end, time, wall_seconds
 
 LINGER = timedelta(seconds=15)
 """How long a Pod may go on after its last step: one without sidecars ends at once, one with an old mesh's never does."""
@@ -26,6 +26,8 @@ def diagnose_pod(
         # Its result is there, whatever becomes of the rest: a sidecar that stays, a drain that takes it away.
         if phase == "Failed" or (ending and phase != "Succeeded"):
             return Succeeded(pod, wall_seconds(pod))
+        if judging(pod) and not _past_deadline(pod, run_timeout, now):
+            return Running(wake_at=now + _LOOK_AGAIN, note="the judge is asked")
         return _linger(pod, now, "waiting for the end of the Pod") or Succeeded(pod, wall_seconds(pod))
     if phase == "Succeeded":
         return altered(pod)

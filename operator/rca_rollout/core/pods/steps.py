@@ -9,6 +9,7 @@ from typing import Any
 from rca_rollout.core.pods.outcome import Body
 
 PREPARE, SCORECARD = "prepare", "scorecard"
+JUDGE = "judge"  # runs behind the steps and is none of them: its end decides nothing
 _EVAL = re.compile(r"eval-(\d+)")
 
 
@@ -62,6 +63,11 @@ def done(pod: Body) -> bool:
     names = {state["name"] for state in mine}
     whole = {PREPARE, SCORECARD} <= names and any(is_eval(name) for name in names)
     return whole and all(ended(s) and ended(s)["exitCode"] == 0 for s in mine)
+
+
+def judging(pod: Body) -> bool:
+    """The judge is at work, or about to be."""
+    return any(state["name"] == JUDGE and not ended(state) for state in states(pod))
 
 
 def current(pod: Body) -> Body | None:

@@ -63,6 +63,7 @@ def conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...],
         mttr=verdict.seconds(verdict.mttr_of(card, "With")),
         baseline=verdict.figure(suite.accuracy),
         usage=usage,
+        judge=snapshot.judge,
     )
     if result.verdict == "Passed" and (over := budget.overrun(suite.spec.budget, usage)):
         return end(snapshot, RunPhase.INCONCLUSIVE, over.reason, over.message, now, status=figures)

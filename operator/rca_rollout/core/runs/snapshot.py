@@ -10,6 +10,7 @@ from typing import Any
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.component_status import Transition
 from rca_rollout.api.run import EvalRun, EvalRunStatus
+from rca_rollout.api.schedule import JudgeStatus
 from rca_rollout.core.parts import Lost, PartReading, Unindexed
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.readings import Reading
@@ -47,6 +48,7 @@ class RunSnapshot:
     reading: Reading | Problem | None = None
     log_tail: str | None = None
     context: str | None = None
+    judge: JudgeStatus | None = None
     said: str | None = None
     part: PartReading | Lost | Unindexed | Problem | None = None
     """Of an evaluation in shards: the part that was read, or what stands in the way of the whole."""

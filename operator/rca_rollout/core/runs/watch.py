@@ -8,7 +8,7 @@ from typing import Any
 from rca_rollout.api.common import EventType, ObjectRef, RunPhase
 from rca_rollout.api.component_status import Transition
 from rca_rollout.api.reasons import Reason
-from rca_rollout.core import names
+from rca_rollout.core import budget, names
 from rca_rollout.core.jobs import JobInputs, build_job
 from rca_rollout.core.owners import owned
 from rca_rollout.core.pods import Broken, Disrupted, Running, Succeeded, diagnose
@@ -156,5 +156,6 @@ def job_body(snapshot: RunSnapshot, suite: SuiteFacts) -> dict[str, Any]:
             shards=inputs.shards or 1,
             image=inputs.image if inputs.image_digest else None,
             pull_secrets=running.pull_secrets if isinstance(running, What) else (),
+            judge=suite.spec.judge if budget.asks_judge(run.spec.trigger, suite.spec) else None,
         ),
     )

@@ -54,6 +54,8 @@ class ApiWorld:
     wire: Wire
     folder: Path
     lost: tuple[str, ...] = ()
+    held: bool = False
+    """Pods that start now run on, and do not end."""
     pod: str = "rca-0"
     settings: Mapping[str, str] = field(default_factory=dict)
     namespaces: str | None = None
@@ -97,14 +99,14 @@ class ApiWorld:
         content = {"ground-truth.json": DATASET.decode(), "baseline.json": _BASELINE}
         self.place.create(config_map("incidents", content))
 
-    def suite(self, name: str = "suite", **spec: Any) -> Body:
+    def suite(self, name: str = "suite", **job_settings: Any) -> Body:
         source = {"configMapRef": {"name": "incidents"}}
-        job = {"nodeSelector": self.machine.selector(), "tolerations": self.machine.tolerations()}
+        job = {"nodeSelector": self.machine.selector(), "tolerations": self.machine.tolerations(), **job_settings}
         return {
             "apiVersion": "rca.bluerobin.io/v1alpha1",
             "kind": "EvalSuite",
             "metadata": {"name": name},
-            "spec": {"dataset": source, "baseline": source, "job": job, **spec},
+            "spec": {"dataset": source, "baseline": source, "job": job},
         }
 
     def component(self, name: str = "live", **spec: Any) -> None:
@@ -168,8 +170,8 @@ def api_world(
     with Wire(api.kubeconfig, token).running() as wire:
         world = ApiWorld(Place(api, namespace), machine, wire, folder)
 
-        def script(pod: Body) -> Ending:
-            return measured(pod, {"With": world.lost} if world.lost else {})
+        def script(pod: Body) -> Ending | None:
+            return None if world.held else measured(pod, {"With": world.lost} if world.lost else {})
 
         machine.scripts[namespace] = script
         try:

@@ -230,6 +230,7 @@ def run_to_the_end(loop: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, No
             task.cancel()
         if left:
             loop.run_until_complete(asyncio.wait(left))
+        loop.run_until_complete(asyncio.sleep(0.05))  # what was aborted is closed
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 

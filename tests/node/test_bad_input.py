@@ -500,7 +500,7 @@ def quota_that_refuses_the_pod(case: Case) -> None:
     case.job(startTimeout="6s")
     _quota(case, pods="0")
     case.component()
-    case.no_verdict("StartTimeout", "has no Pod after 6 s", "kubectl describe job")
+    case.no_verdict("PodRefused", "no Pod of Job", "kubectl describe job", "exceeded quota")
     case.job(startTimeout="2m")
     case.place.delete("ResourceQuota", "quota")
     case.goes_on()

@@ -15,6 +15,7 @@ from rca_eval.contract import ContractError, Reason, load_json, one_line
 
 _ANSWER_LIMIT = 256 * 1024
 _TOO_MANY, _SERVER = 429, 500
+_LONGEST_MODEL = 253
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Client:
                 Reason.USAGE,
                 "the judge's endpoint must be an address such as https://llm.example/v1, without a user in it.",
             )
+        if not endpoint.model or len(endpoint.model) > _LONGEST_MODEL or not endpoint.model.isprintable():
+            raise ContractError(Reason.USAGE, "the judge's model must be named, in printable characters.")
         if any(c <= " " or c > "~" for c in endpoint.key):
             raise ContractError(Reason.USAGE, "the judge's key holds a character that no header can carry.")
         self._endpoint, self._wall = endpoint, wall

@@ -113,6 +113,10 @@ class ApiWorld:
         wanted = {"observation": OBSERVATION, "guard": {"interval": "720h"}, **spec}
         self.place.create(component(name, suite="suite", target="modes", key=KEY, **wanted))
 
+    def end(self, pod: Body) -> None:
+        """Ends a Pod that was held."""
+        self.machine.end(pod, measured(pod, {"With": self.lost} if self.lost else {}))
+
     # -- looking
 
     def status(self, name: str = "live") -> Body:

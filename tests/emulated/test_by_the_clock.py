@@ -1,7 +1,9 @@
 """Runs by the clock, and a month's budget: what fires, what is missed, who waits, and what a crash may not change."""
 
 import asyncio
+import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,10 @@ from rca_testing.emulator.lab import Lab
 from rca_testing.emulator.server import Call, Fault
 from rca_testing.emulator.store import Body
 
+from rca_eval.contract import canonical, sha256
+from rca_eval.contract.judgement import JudgedIncident, Judgement
 from rca_eval.contract.usage import UsageTotal
+from rca_rollout.core.lease import Pace
 
 pytestmark = pytest.mark.emulated
 
@@ -175,6 +180,74 @@ async def test_a_schedule_that_nobody_can_follow_is_named_and_the_rest_goes_on(l
     assert (ready["status"], ready["reason"]) == ("False", "ScheduleInvalid")
     assert "Europe/Berln" in ready["message"]
     assert lab.condition("Stalled", "suite", "evalsuites")["status"] == "True"
+
+
+async def test_two_operators_and_a_takeover_make_one_run_of_each_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leader dies in the second in which it has sent the creation; who follows serves the same minute."""
+    async with Lab(tmp_path, monkeypatch, pace=Pace()) as lab:
+        lab.data()
+        lab.suite(schedule=EACH_MINUTE)
+        first = lab.start(POD_NAME="rca-a", POD_UID="1111")
+        await lab.until(lambda: len(minutes(lab)) >= 2, within=600)
+        lab.start(POD_NAME="rca-b", POD_UID="2222")
+        fault = Fault(
+            lambda call: call.plural == "evalruns" and call.verb == "create", lab.server.kill, late=True
+        )
+        lab.server.faults.append(fault)
+        await lab.until(lambda: fault.hits, within=600)
+        await lab.kill(first)
+        await lab.until(lambda: len(minutes(lab)) >= 6, within=1200)
+        assert max(Counter(minutes(lab)).values()) == 1
+        assert len({call.token for call in lab.writes("create", "evalruns")}) == 2
+
+
+@pytest.mark.parametrize("end", [0, 137])
+async def test_the_judge_of_a_scheduled_run_is_heard_paid_and_decides_nothing(lab: Lab, end: int) -> None:
+    said = {
+        "model": "m",
+        "judged": 1,
+        "skipped": 0,
+        "meanScore": "0.100000000",
+        "tokens": 700,
+        "message": None,
+    }
+
+    def play(lab: Lab, job: Body) -> None:
+        card = lab.kubelet.measure(job)
+        found = Judgement(
+            model="m",
+            scorecard_sha256=sha256(canonical(card)),
+            variant="With",
+            arm="LivePath",
+            incidents=(JudgedIncident(incident="GT-01", score="0.100000000", opinion="Unsupported"),),
+            tokens=700,
+            token_limit=50_000,
+        )
+        lab.server.logs[f"{job['metadata']['name']}-pod", "judge"] = canonical(found)
+        lab.kubelet.succeed(job, card, judge=(end, json.dumps({"judge": said}) if end == 0 else ""))
+
+    lab.on_job = play
+    lab.data()
+    lab.suite(
+        schedule={**EACH_MINUTE, "judge": True},
+        judge={"endpoint": "http://judge.llm:8000/v1", "model": "m", "secretRef": {"name": "judge"}},
+        budget={"runsPerMonth": 1},
+    )
+    lab.start()
+    await lab.until(lambda: ledger(lab).get("runs") == 1, within=300)
+    (run,) = scheduled(lab)
+    assert run["status"]["phase"] == "Passed", run["status"].get("message")
+    pod = lab.get("jobs", run["status"]["jobRef"]["name"])["spec"]["template"]["spec"]
+    assert [container["name"] for container in pod["containers"]] == ["judge"]
+    name = f"{run['metadata']['name']}-judge"
+    if end == 0:
+        assert (run["status"]["judge"]["meanScore"], ledger(lab)["tokens"]) == ("0.100", 700)
+        assert json.loads(lab.get("configmaps", name)["data"]["judge.json"])["advisory"] is True
+    else:
+        assert "without a word" in run["status"]["judge"]["message"]
+        assert ledger(lab)["tokens"] == 50_000
 
 
 # -- the budget

@@ -57,9 +57,16 @@ class Kubelet:
         return scorecard(self.truth, sha256, lost=lost, **wanted)
 
     def succeed(
-        self, job: Body, card: Any = None, *, log: bytes | None = None, message: str | None = None
+        self,
+        job: Body,
+        card: Any = None,
+        *,
+        log: bytes | None = None,
+        message: str | None = None,
+        judge: tuple[int, str] | None = None,
     ) -> None:
-        """Ends the Pod and its Job well, with this scorecard in its log (or these bytes, or these last words)."""
+        """Ends the Pod and its Job well, with this scorecard in its log (or these bytes, or these last words). `judge` is
+        the exit status and the last words of a container behind the steps."""
         frame = encode_frame(card if card is not None else self.measure(job))
         pod = self.start(job)
         name = pod["metadata"]["name"]
@@ -69,7 +76,11 @@ class Kubelet:
         self._end(
             job,
             pod,
-            {**dict.fromkeys(CONTAINERS, (0, "")), "scorecard": (0, told if message is None else message)},
+            {
+                **dict.fromkeys(CONTAINERS, (0, "")),
+                "scorecard": (0, told if message is None else message),
+                **({"judge": judge} if judge else {}),
+            },
         )
 
     def fail(self, job: Body, container: str, status: int = 1, message: str = "", **state: Any) -> None:

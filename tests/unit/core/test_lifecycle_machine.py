@@ -18,6 +18,7 @@ from rca_testing.config_maps import target
 from rca_testing.lifecycle_world import Crash, World, Write, sibling
 
 from rca_rollout.api.common import ApprovalPolicy, ComponentPhase, DeletionPolicy, Mode
+from rca_rollout.api.confirmation import ConfirmationState
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.epoch import context_of, epoch_of
 from rca_rollout.core.lifecycle.decide import decide
@@ -37,6 +38,7 @@ SIBLINGS = {
     "one Active": (sibling("Active"),),
     "a new revision": (sibling("Active", revision="m2"),),
 }
+CONFIRMATION = {"http": {"selector": {"matchLabels": {"app": "agent"}}, "port": 8080}, "timeout": "10m"}
 VERBS = ("approve", "retry", "retry", "abort", "run", "demote")
 # What a run says beside its verdict.
 SHOWN: tuple[dict[str, str], ...] = (
@@ -120,8 +122,17 @@ class Lifecycle(RuleBasedStateMachine):
             assert self.world.status.evidence == before
 
     def _step(self, crash: Crash | None) -> None:
+        told = self.world.reasons.count(Reason.PROMOTED)
         self.world.step(crash)
+        if self.world.reasons.count(Reason.PROMOTED) > told:
+            self._every_replica_has_loaded_it()
         self.ledger.record(self.world)
+
+    def _every_replica_has_loaded_it(self) -> None:
+        world = self.world
+        if world.component["spec"].get("confirmation"):
+            assert world.loaded, "nobody was asked"
+            assert set(world.loaded.values()) == {"Active"}
 
     # -- runs
 
@@ -216,6 +227,28 @@ class Lifecycle(RuleBasedStateMachine):
             self.uids += 1
             self.world.config_map = None if how == "deleted" else target(value, uid=f"cm-{self.uids}")
 
+    @rule(
+        how=st.sampled_from(
+            ["all load it", "all load it", "one loads it", "one comes", "all go", "nobody says anything"]
+        ),
+        asked=st.sampled_from([CONFIRMATION, CONFIRMATION, None]),
+    )
+    def the_replicas_of_the_consumer_do_something(self, how: str, asked: Any) -> None:
+        world = self.world
+        if world.component["spec"].get("confirmation") != asked:
+            world.edit(confirmation=asked)
+        match how:
+            case "all load it":
+                world.load()
+            case "one loads it":
+                world.loaded = {**(world.loaded or {"agent-b": "Shadow"}), "agent-a": world.value}
+            case "one comes":
+                world.loaded = {**(world.loaded or {}), f"agent-{self.uids}": "Shadow"}
+            case "all go":
+                world.loaded = {}
+            case "nobody says anything":
+                world.loaded = None
+
     # -- time
 
     @rule(times=st.integers(1, 8))
@@ -252,6 +285,9 @@ class Lifecycle(RuleBasedStateMachine):
         assert status.context == context_of(write.snapshot.siblings)
         assert self.ledger.epoch[1] not in self.ledger.failed
         assert status.block is None or status.block.epoch != status.epoch
+        asked = status.confirmation
+        if spec.confirmation is not None and asked is not None and asked.mode is Mode.SHADOW:
+            assert asked.state is ConfirmationState.CONFIRMED
         if spec.promotion.approval is ApprovalPolicy.MANUAL:
             assert status.approval is not None
             assert status.approval.approved_at is not None
@@ -348,6 +384,7 @@ class Lifecycle(RuleBasedStateMachine):
         for _ in range(120):
             self._step(None)
             self.active_by_our_hand_only_on_evidence()
+            world.load()
             for name in self._open_runs():
                 self._end(name, "Passed")
                 world.wake = world.now

@@ -36,6 +36,7 @@ from rca_rollout.core.lifecycle.snapshot import (
 )
 from rca_rollout.core.names import PREFIX
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import Running
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.target import view_target
 from rca_rollout.kube.client import REQUEST_TIMEOUT
@@ -84,6 +85,7 @@ class World:
         self.loaded: dict[str, str | None] | None = (
             None  # by replica of the consumer; None: nobody has answered yet
         )
+        self.running: Running | Problem | None = None  # None: what the spec says
         self.gone = False
         self.wake: datetime | None = START
         # On record
@@ -107,6 +109,7 @@ class World:
             claimed_by=self.claimed_by,
             written=self.written,
             readings=self.readings,
+            running=self.running,
             confirmation=self._confirmation(component),
         )
 

@@ -188,7 +188,7 @@ def _replaced(draft: Draft, promoted: Promotion, running: Running) -> tuple[str,
     if promoted.revision != running.revision:
         text = f"revision {running.revision} replaces the promoted {promoted.revision}: it starts in Shadow"
         return Reason.REVISION_CHANGED, text
-    if promoted.image_digest != running.digest and draft.spec.workload_ref is not None:
+    if running.digest and promoted.image_digest != running.digest:
         text = (
             f"{_image(running)} runs under the name {running.revision}, which was promoted with another image"
         )
@@ -203,7 +203,7 @@ def _replaced(draft: Draft, promoted: Promotion, running: Running) -> tuple[str,
 def _inputs_changed(draft: Draft, running: Running) -> str:
     now = stored_parts(dict(running.inputs))
     before = tuple(part for part in draft.epoch_parts if part.name.startswith("input "))
-    return " and ".join(changed_parts(before, now)) or "the list of inputs"
+    return " and ".join(changed_parts(before, now)) or "what runs"
 
 
 def _same(promoted: Promotion, running: Running) -> bool:

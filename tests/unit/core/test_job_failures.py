@@ -231,6 +231,10 @@ WAITING: dict[str, tuple[Body, Body | None, float, str, str]] = {
         job(), pod("Pending", None, condition("PodScheduled", "Unschedulable", status="False")), 5, "Unschedulable", "a node",
     ),
     "a registry": (job(), pod("Pending", {"prepare": waiting("ErrImagePull")}), 5, "ImagePullFailed", "container prepare"),
+    "a registry, after a long wait for a node": (
+        job(), pod("Pending", {"prepare": waiting("ErrImagePull")}, condition("PodScheduled", at=START + timedelta(seconds=90))),
+        95, "ImagePullFailed", "container prepare",
+    ),
     "a registry, for the second step": (
         job(), pod("Pending", {"prepare": ended(0, finishedAt=at(300)), "eval-1": waiting("ErrImagePull")}), 305,
         "ImagePullFailed", "container eval-1",
@@ -286,6 +290,8 @@ def test_an_old_mesh_s_proxy_does_not_keep_a_run_from_its_end() -> None:
 )
 def test_a_result_that_is_there_counts_whatever_becomes_of_the_rest_of_the_pod(ending: Body) -> None:
     assert isinstance(look(job(), ending, after=31), Succeeded)
+    for over in (BACKOFF, POLICY, DEADLINE):
+        assert isinstance(look(job(over), ending, after=800), Succeeded)
 
 
 def test_what_is_injected_before_between_and_behind_the_steps_does_not_confuse_them() -> None:

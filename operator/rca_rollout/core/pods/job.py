@@ -37,6 +37,8 @@ def diagnose(
             Reason.JOB_LOST, f"Job {name} was deleted before it ended: the evaluation is tried again"
         )
     ending = condition(status, "Failed") or condition(status, "FailureTarget")
+    if ending and pod is not None and done(pod):
+        return Succeeded(pod, wall_seconds(pod))
     if ending and ending.get("reason") == "DeadlineExceeded":
         return _past_deadline(name, pod, ending, run_timeout, now)
     if not ending and (held := _suspended(job, now)):

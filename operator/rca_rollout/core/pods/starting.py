@@ -38,8 +38,9 @@ def hold_up(pod: Body, *, start_timeout: timedelta, now: datetime) -> Broken | R
     """What keeps the step that is due from beginning; None when one runs, or is only about to."""
     status, name = pod.get("status") or {}, pod["metadata"]["name"]
     created = time(pod["metadata"].get("creationTimestamp")) or now
-    # A step after the first is due since the one before it ended.
-    due = max(created, last_end(pod) or created)
+    found_a_node = time((condition(status, "PodScheduled") or {}).get("lastTransitionTime"))
+    # The first step is due since there is a node for it, each other one since the one before it ended.
+    due = max(created, found_a_node or created, last_end(pod) or created)
     for state in states(pod):
         if found := _container(state, name, due, now):
             return found

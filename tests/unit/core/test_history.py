@@ -6,7 +6,7 @@ import itertools
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rca_testing import samples
 from rca_testing.crds import schemas
@@ -53,6 +53,7 @@ _RUNS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(_RUNS, st.sets(st.integers(0, 500)), st.integers(1, 5), st.integers(1, 5), st.randoms())
 def test_no_order_of_runs_deletes_what_is_referred_to_or_newer_than_what_is_kept(
     runs: list[Finished], held: set[int], passed: int, other: int, random: object

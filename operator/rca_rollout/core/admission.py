@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from rca_rollout.api.common import EffectiveMode, Trigger
@@ -69,7 +70,7 @@ def turns(
         if started(body) or uid in reserved:
             holding.append(uid)
             continue
-        made = _made(metadata)
+        made = _made(str(metadata.get("creationTimestamp")))
         waiting.append((made + _patience(body, active), made, str(metadata["name"]), uid))
     return Turns(frozenset(holding), tuple(uid for *_, uid in sorted(waiting)))
 
@@ -113,9 +114,10 @@ def _owner(body: Body) -> str | None:
     return next((str(o.get("uid")) for o in owners if o.get("kind") == "RcaComponent"), None)
 
 
-def _made(metadata: Body) -> datetime:
+@lru_cache(maxsize=4096)
+def _made(text: str) -> datetime:
     try:
-        made = datetime.fromisoformat(str(metadata.get("creationTimestamp")))
+        made = datetime.fromisoformat(text)
     except ValueError:
         return _EPOCH
     return made if made.tzinfo else made.replace(tzinfo=UTC)

@@ -110,25 +110,7 @@ def exceeded(spec: EvalSuiteSpec, ledger: Ledger, run: Body) -> Problem | None:
     budget = spec.budget
     if budget is None:
         return None
-    price = price_of(spec, with_judge=judged(run, spec))
-    again = any(r.uid == (run.get("metadata") or {}).get("uid") for r in ledger.reservations)
-    held = _held(ledger)
-    label = f" {budget.currency}" if budget.currency else ""
-    cost = _EXACT.add(Decimal(ledger.cost), held.cost)
-    runs = ledger.runs + sum(r.month == ledger.month for r in ledger.reservations)
-    short: list[str] = []
-    if budget.runs_per_month is not None and not again and runs + 1 > budget.runs_per_month:
-        short.append(f"runsPerMonth: {runs} of {budget.runs_per_month}")
-    if (
-        budget.tokens_per_month is not None
-        and ledger.tokens + held.tokens + price.tokens > budget.tokens_per_month
-    ):
-        used = ledger.tokens + held.tokens
-        short.append(f"tokensPerMonth: {used} of {budget.tokens_per_month}, a run reserves {price.tokens}")
-    if budget.cost_per_month is not None and _EXACT.add(cost, price.cost) > budget.cost_per_month.decimal:
-        short.append(
-            f"costPerMonth: {plain(cost)} of {budget.cost_per_month}{label}, a run reserves {plain(price.cost)}"
-        )
+    short = _Book(ledger).short(spec, budget, run)
     if not short:
         return None
     return Problem(
@@ -194,13 +176,11 @@ def _begun(
 ) -> Ledger:
     """From the runs that are there: a suite that was recreated does not begin at nothing while they are."""
     fresh = Ledger(month=max(month, old.month) if old else month, since=old.since if old else now)
-    for run in runs:
-        if not _attempts(run) or _month_of(run) != fresh.month:
-            continue
-        fresh = fresh.evolve(
-            reservations=(*fresh.reservations[1 - _MOST :], _reservation(spec, run, fresh, _attempts(run)))
-        )
-        fresh = _settled(spec, fresh, runs)
+    begun = [run for run in runs if _attempts(run) and _month_of(run) == fresh.month]
+    for at in range(0, len(begun), _MOST):
+        some = tuple(_reservation(spec, run, fresh.month, _attempts(run)) for run in begun[at : at + _MOST])
+        running = {r.uid: r for r in (*fresh.reservations, *some)}
+        fresh = _settled(spec, fresh.evolve(reservations=tuple(running.values())[-_MOST:]), runs)
     if old and old.month == fresh.month:
         fresh = fresh.evolve(
             runs=max(fresh.runs, old.runs),
@@ -236,27 +216,74 @@ def _reserved(
     """With room for those whose turn it is. Who cannot be paid for is in nobody's way: the next in line is asked."""
     assert spec.budget is not None  # noqa: S101 - the caller has looked
     there = {str(run["metadata"]["uid"]): run for run in runs}
-    known = reserved(ledger)
+    book = _Book(ledger)
+
+    def affordable(run: Body) -> bool:
+        assert spec.budget is not None  # noqa: S101 - the caller has looked
+        return _exempt(spec.budget, run, active) or not book.short(spec, spec.budget, run)
+
     for uid in sorted(line.holding):
-        run = there.get(uid)
+        run, mine = there.get(uid), book.rows.get(uid)
         if run is None:
             continue
-        if uid not in known and started(run):  # it began before there was a budget
-            ledger = _with(ledger, _reservation(spec, run, ledger, max(1, _attempts(run))))
-        elif uid in known and not started(run):
-            mine = next(r for r in ledger.reservations if r.uid == uid)
-            free = _exempt(spec.budget, run, active) or exceeded(spec, ledger, run) is None
-            if mine.attempts <= _attempts(run) and free:
-                ledger = _with(ledger, _reservation(spec, run, ledger, _attempts(run) + 1, mine))
+        if mine is None and started(run):  # it began before there was a budget
+            book.add(_reservation(spec, run, ledger.month, max(1, _attempts(run))))
+        elif mine and not started(run) and mine.attempts <= _attempts(run) and affordable(run):
+            book.add(_reservation(spec, run, ledger.month, _attempts(run) + 1, mine))
     places = spec.max_concurrent_runs - len(line.holding)
     for uid in line.waiting:
         if places <= 0:
             break
         run = there.get(uid)
-        if run is not None and (_exempt(spec.budget, run, active) or exceeded(spec, ledger, run) is None):
-            ledger = _with(ledger, _reservation(spec, run, ledger, _attempts(run) + 1))
+        if run is not None and affordable(run):
+            book.add(_reservation(spec, run, ledger.month, _attempts(run) + 1))
             places -= 1
-    return ledger
+    return ledger.evolve(reservations=tuple(book.rows.values()))
+
+
+class _Book:
+    """A ledger with its reservations added up, and room for more."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.rows = {one.uid: one for one in ledger.reservations}
+        self._tokens, self._cost = ledger.tokens, Decimal(ledger.cost)
+        self._runs = ledger.runs
+        for one in ledger.reservations:
+            self._count(one, 1)
+
+    def add(self, one: Reservation) -> None:
+        """In the place of an older one for the same run. More than the status can hold wait."""
+        old = self.rows.get(one.uid)
+        if old is None and len(self.rows) >= _MOST:
+            return
+        if old is not None:
+            self._count(old, -1)
+        self._count(one, 1)
+        self.rows[one.uid] = one
+
+    def short(self, spec: EvalSuiteSpec, budget: Budget, run: Body) -> list[str]:
+        """What there is too little of for another attempt of this run, in words."""
+        price = price_of(spec, with_judge=judged(run, spec))
+        again = (run.get("metadata") or {}).get("uid") in self.rows
+        label = f" {budget.currency}" if budget.currency else ""
+        found: list[str] = []
+        if budget.runs_per_month is not None and not again and self._runs + 1 > budget.runs_per_month:
+            found.append(f"runsPerMonth: {self._runs} of {budget.runs_per_month}")
+        tokens, cost = budget.tokens_per_month, budget.cost_per_month
+        if tokens is not None and self._tokens + price.tokens > tokens:
+            found.append(f"tokensPerMonth: {self._tokens} of {tokens}, a run reserves {price.tokens}")
+        if cost is not None and _EXACT.add(self._cost, price.cost) > cost.decimal:
+            found.append(
+                f"costPerMonth: {plain(self._cost)} of {cost}{label}, a run reserves {plain(price.cost)}"
+            )
+        return found
+
+    def _count(self, one: Reservation, sign: int) -> None:
+        if one.month == self._ledger.month:
+            self._runs += sign
+            self._tokens += sign * one.tokens
+            self._cost = _EXACT.add(self._cost, sign * Decimal(one.cost))
 
 
 def _charge(spec: EvalSuiteSpec, reservation: Reservation, run: Body | None) -> tuple[Price, bool]:
@@ -290,7 +317,7 @@ def _charge(spec: EvalSuiteSpec, reservation: Reservation, run: Body | None) -> 
 
 
 def _reservation(
-    spec: EvalSuiteSpec, run: Body, ledger: Ledger, attempts: int, old: Reservation | None = None
+    spec: EvalSuiteSpec, run: Body, month: str, attempts: int, old: Reservation | None = None
 ) -> Reservation:
     """For so many attempts; one that is extended stays in the month in which it began."""
     price = price_of(spec, with_judge=judged(run, spec))
@@ -299,26 +326,11 @@ def _reservation(
     return Reservation(
         uid=run["metadata"]["uid"],
         name=run["metadata"]["name"],
-        month=old.month if old else ledger.month,
+        month=old.month if old else month,
         attempts=attempts,
         tokens=(old.tokens if old else 0) + more * price.tokens,
         cost=plain(_EXACT.add(Decimal(old.cost) if old else Decimal(0), cost)),
     )
-
-
-def _with(ledger: Ledger, reservation: Reservation) -> Ledger:
-    others = tuple(r for r in ledger.reservations if r.uid != reservation.uid)
-    if len(others) >= _MOST:
-        return ledger  # more than may run at once: the rest waits
-    return ledger.evolve(reservations=(*others, reservation))
-
-
-def _held(ledger: Ledger) -> Price:
-    here = [r for r in ledger.reservations if r.month == ledger.month]
-    cost = Decimal(0)
-    for one in here:
-        cost = _EXACT.add(cost, Decimal(one.cost))
-    return Price(sum(r.tokens for r in here), cost)
 
 
 def _judge_cost(spec: EvalSuiteSpec, tokens: int) -> Decimal:

@@ -26,15 +26,18 @@ KINDS = {
     "jobs": "Job",
     "pods": "Pod",
     "configmaps": "ConfigMap",
+    "secrets": "Secret",
+    "deployments": "Deployment",
     "events": "Event",
     "leases": "Lease",
 }
 VERSIONS = {
     **dict.fromkeys(CUSTOM, "rca.bluerobin.io/v1alpha1"),
     "jobs": "batch/v1",
+    "deployments": "apps/v1",
     "leases": "coordination.k8s.io/v1",
 }
-_WITH_GENERATION = {*CUSTOM, "jobs"}
+_WITH_GENERATION = {*CUSTOM, "jobs", "deployments"}
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not a failure

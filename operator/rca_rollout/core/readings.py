@@ -20,6 +20,7 @@ from rca_eval.contract import (
 )
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun
+from rca_rollout.core.memo import Memo
 from rca_rollout.core.names import (
     COMPONENT_LABEL,
     MANAGED_BY,
@@ -35,6 +36,13 @@ from rca_rollout.core.problem import Problem
 SCORECARD_KEY = "scorecard.json.gz"
 
 
+# Equal bytes are the same scorecard: of a run that is looked at again, and of runs that a deterministic engine answered
+# alike. What is large is read anew, for it would fill the memory.
+_LARGE = 256 * 1024
+_READ: Memo[tuple[Scorecard, bytes]] = Memo(4, lambda read: len(read[1]) <= _LARGE)
+_PACKED: Memo[str] = Memo(4, lambda packed: len(packed) <= _LARGE)
+
+
 @dataclass(frozen=True)
 class Reading:
     """A scorecard, verified against the digest that its container announced, and where it is stored."""
@@ -44,6 +52,8 @@ class Reading:
     config_map: str
     key: str
     stored: bool
+    document: bytes | None = None
+    """As it was read: the very bytes that `sha256` is of."""
     parts: int | None = None
     """Into how many ConfigMaps it is divided; then `sha256` is of their index."""
 
@@ -62,10 +72,11 @@ def announced_digest(pod: Mapping[str, Any]) -> str | Problem:
 def from_log(run: EvalRun, raw: bytes, announced: str) -> Reading | Problem:
     """The scorecard in the container's log. Never trusts what it cannot verify."""
     try:
-        card, document = read_scorecard(raw, expected_sha256=announced)
+        card, document = _READ.get((raw, announced), lambda: read_scorecard(raw, expected_sha256=announced))
     except ContractError as error:
         return Problem(error.reason, error.message)
-    return Reading(card, sha256(document), scorecard_name(run.metadata.name), SCORECARD_KEY, stored=False)
+    name = scorecard_name(run.metadata.name)
+    return Reading(card, sha256(document), name, SCORECARD_KEY, stored=False, document=document)
 
 
 def from_store(run: EvalRun, stored: Mapping[str, Any], announced: str) -> Reading | Problem:
@@ -91,7 +102,8 @@ def from_store(run: EvalRun, stored: Mapping[str, Any], announced: str) -> Readi
 
 def store_body(run: EvalRun, reading: Reading) -> dict[str, Any]:
     """The ConfigMap that keeps it: immutable, and gone with its run."""
-    packed = base64.b64encode(pack(canonical(reading.scorecard))).decode()
+    document = reading.document or canonical(reading.scorecard)
+    packed = _PACKED.get(document, lambda: base64.b64encode(pack(document)).decode())
     return keeping(run, reading.config_map, reading.sha256, {"binaryData": {reading.key: packed}})
 
 

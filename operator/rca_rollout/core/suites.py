@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from rca_eval.contract import (
@@ -109,7 +110,7 @@ def resolve_suite(
         )
     try:
         where = _where(spec.dataset)
-        truth = require_confirmed(parse_ground_truth(truth_bytes, source=where), source=where)
+        truth = _truth(truth_bytes, where)
     except ContractError as error:
         return Problem(error.reason, error.message)
     floor_bytes = _content(
@@ -121,7 +122,7 @@ def resolve_suite(
         floor_bytes = plain(
             floor_bytes, source=_where(spec.baseline), reason=Code.BASELINE_INVALID, limit=SCORECARD_LIMIT
         )
-        floor = parse_baseline(floor_bytes, source=_where(spec.baseline))
+        floor = _floor(floor_bytes, _where(spec.baseline))
     except ContractError as error:
         return Problem(error.reason, error.message)
     if floor.dataset.sha256 != found:
@@ -132,6 +133,17 @@ def resolve_suite(
             facts=SuiteFacts(name, spec, truth, found, floor, sha256(floor_bytes), default_image, stale=True),
         )
     return SuiteFacts(name, spec, truth, found, floor, sha256(floor_bytes), default_image)
+
+
+@lru_cache(maxsize=4)
+def _truth(content: bytes, where: str) -> GroundTruth:
+    """Many suites may share one dataset: it is parsed, and held, once."""
+    return require_confirmed(parse_ground_truth(content, source=where), source=where)
+
+
+@lru_cache(maxsize=4)
+def _floor(content: bytes, where: str) -> Baseline:
+    return parse_baseline(content, source=where)
 
 
 def _where(source: ConfigMapSource) -> str:

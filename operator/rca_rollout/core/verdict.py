@@ -10,6 +10,7 @@ from rca_rollout.api.common import Blame, KnownBad
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run_status import Check
 from rca_rollout.api.watching import Harm
+from rca_rollout.core.memo import Memo
 from rca_rollout.core.suites import SuiteFacts
 
 LIVE = "LivePath"
@@ -22,6 +23,9 @@ _REASONS = {
     "ProtectedIncidents": Reason.PROTECTED_INCIDENT_LOST,
     "ShadowCollapse": Reason.SHADOW_COLLAPSE,
 }
+
+_JUDGED: Memo[GateResult] = Memo(64)
+_DETERMINISTIC: Memo[str] = Memo(64)
 
 
 def policy_of(suite: SuiteFacts) -> GatePolicy:
@@ -47,17 +51,33 @@ def judge(
     revision: str,
     component: bool,
     wall_seconds: tuple[int, ...],
+    sha256: str | None = None,
 ) -> GateResult:
-    """One code for the command line, CI and here; this only says what was intended to be measured."""
+    """One code for the command line, CI and here; this only says what was intended to be measured.
+
+    The gate is pure: with the digest of the scorecard it answers from memory where all that it reads is the same."""
     context = GateContext(
         dataset_sha256=dataset_sha256,
         revision=revision,
         component=component,
         wall_seconds=wall_seconds or None,
     )
-    if suite.stale:
-        return _paired(evaluate(scorecard, _own_baseline(scorecard), policy_of(suite), context))
-    return evaluate(scorecard, suite.baseline, policy_of(suite), context)
+    policy = policy_of(suite)
+
+    def gate() -> GateResult:
+        if suite.stale:
+            return _paired(evaluate(scorecard, _own_baseline(scorecard), policy, context))
+        return evaluate(scorecard, suite.baseline, policy, context)
+
+    if sha256 is None:
+        return gate()
+    read = (sha256, suite.stale, suite.baseline_sha256, policy.model_dump_json(), repr(context))
+    return _JUDGED.get(read, gate)
+
+
+def deterministic_sha256(scorecard: Scorecard, sha256: str) -> str:
+    """Of the scorecard that has this digest as a whole."""
+    return _DETERMINISTIC.get(sha256, scorecard.deterministic_sha256)
 
 
 def reason_of(result: GateResult) -> str:

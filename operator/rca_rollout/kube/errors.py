@@ -30,6 +30,10 @@ class RefusedError(KubeError):
     """400, 403 or 422: the same request will be refused again until somebody changes something."""
 
 
+class GoneError(KubeError):
+    """410: the server does not remember the version that was asked for: list anew."""
+
+
 class TransientError(KubeError):
     """429, 5xx or no answer at all: the same request may work later."""
 
@@ -58,6 +62,8 @@ def error_from(
 ) -> KubeError:
     """Maps an answer to one of the classes above."""
     message, reason = server_message(body)
+    if status == 410:
+        return GoneError(status, message, verb=verb, path=path)
     if status == 404:
         return NotFoundError(status, message, verb=verb, path=path)
     if status == 409:

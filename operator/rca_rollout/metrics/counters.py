@@ -62,6 +62,12 @@ class Counters:
         self.lease_errors = Counter(
             "rca_lease_errors", "Requests about the Lease that failed.", registry=registry
         )
+        self.requests = Counter(
+            "rca_api_requests",
+            "Requests to the API server, by method, resource and the class of the answer (0: none).",
+            ["method", "resource", "code"],
+            registry=registry,
+        )
         for kind in ("RcaComponent", "EvalRun", "EvalSuite"):
             self.errors.labels(kind)
             self.reconciles.labels(kind)
@@ -72,6 +78,10 @@ class Counters:
         )
         info = Gauge("rca_build_info", "1, with the version of the operator.", ["version"], registry=registry)
         info.labels(__version__).set(1)
+
+    def asked(self, method: str, resource: str, status: int) -> None:
+        """One request was answered with this HTTP status (0: not at all)."""
+        self.requests.labels(method, resource, f"{status // 100}xx" if status else "0").inc()
 
     def meet(self, namespace: str, name: str) -> None:
         """The series of a component begin at 0: an increase from nothing is one that nobody sees."""

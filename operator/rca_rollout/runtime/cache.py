@@ -14,7 +14,23 @@ type ObjectKey = tuple[str, str]
 type Index = Mapping[ObjectKey, Iterable[Body]]
 
 
-VIEWS = ("components", "runs", "open_runs", "suites", "jobs", "pods")
+KOPF_VIEWS = ("components", "runs", "open_runs", "suites")
+VIEWS = (*KOPF_VIEWS, "jobs", "pods")
+
+
+_KEPT = (
+    "name",
+    "namespace",
+    "uid",
+    "labels",
+    "ownerReferences",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_ADDRESSES = ("hostIP", "hostIPs", "podIP", "podIPs", "qosClass", "observedGeneration")
+_ECHOES = 10_000
+_KEPT_OF_JOBS = ("suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds")
 
 
 class View:
@@ -58,10 +74,26 @@ class Cache:
 
     def __init__(self) -> None:
         self.views = {kind: View() for kind in VIEWS}
+        self.complete = False
+        """Whether everything has been listed once."""
+        self._echoes: set[tuple[str, str]] = set()
 
     def bind(self, **indices: Index) -> None:
         for kind, index in indices.items():
             self.views[kind].bind(index)
+
+    def wrote(self, body: Body) -> None:
+        """This process has written this version, and has looked at it already."""
+        if len(self._echoes) >= _ECHOES:
+            self._echoes.clear()  # of versions that the watch never showed; the others cost a look more
+        self._echoes.add(_version(body))
+
+    def is_echo(self, body: Body) -> bool:
+        """Whether the watch shows what was written here: asked once of each version."""
+        version = _version(body)
+        known = version in self._echoes
+        self._echoes.discard(version)
+        return known
 
     def component(self, namespace: str, name: str) -> Body | None:
         return self.views["components"].one(namespace, name)
@@ -124,19 +156,19 @@ def run_of(body: Body) -> str | None:
 def slim_pod(body: Body) -> dict[str, Any]:
     """What `core.pods` reads of a Pod. A Pod's spec and managed fields are most of its size, and never looked at."""
     metadata = body["metadata"]
-    kept = (
-        "name",
-        "namespace",
-        "uid",
-        "labels",
-        "ownerReferences",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    )
     return {
-        "metadata": {k: metadata[k] for k in kept if k in metadata},
-        "status": dict(body.get("status") or {}),
+        "metadata": {k: metadata[k] for k in _KEPT if k in metadata},
+        "status": {k: v for k, v in (body.get("status") or {}).items() if k not in _ADDRESSES},
+    }
+
+
+def slim_job(body: Body) -> dict[str, Any]:
+    """What `core.pods` and `core.runs` read of a Job. Its Pod's template is most of its size."""
+    metadata, spec, status = body["metadata"], body.get("spec") or {}, body.get("status") or {}
+    return {
+        "metadata": {k: metadata[k] for k in _KEPT if k in metadata},
+        "spec": {k: spec[k] for k in _KEPT_OF_JOBS if k in spec},
+        "status": {k: v for k, v in status.items() if k != "ready"},
     }
 
 
@@ -144,6 +176,10 @@ def slim(body: Body) -> dict[str, Any]:
     """An object without its managed fields."""
     metadata = {k: v for k, v in body["metadata"].items() if k != "managedFields"}
     return {**body, "metadata": metadata}
+
+
+def _version(body: Body) -> tuple[str, str]:
+    return _uid(body), str(body["metadata"].get("resourceVersion", ""))
 
 
 def _uid(body: Body) -> str:

@@ -40,6 +40,7 @@ from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
 from rca_rollout.runtime.cache import Body
 from rca_rollout.runtime.confirmations import Confirmer
 from rca_rollout.runtime.events import RECENT, emit
+from rca_rollout.runtime.parsed import parsed
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.readings import Gatherer
 from rca_rollout.runtime.workloads import what_runs
@@ -118,11 +119,16 @@ class ComponentReconciler:
         if component.metadata.deletion_timestamp:
             self._confirmation(key, component)  # nobody is asked any more
             return await self._observe_last(key, component)
-        target = view_target(await world.config_map(namespace, target_name), target_name, spec.target.key)
+        target = view_target(
+            await world.config_map(namespace, target_name),
+            target_name,
+            spec.target.key,
+            world.settings.gitops_managers,
+        )
         running = await what_runs(world, component)
         runs: dict[str, EvalRun] = {}
         for raw in world.cache.runs_of_component(namespace, component.metadata.uid):
-            run = parse(EvalRun, raw)
+            run = parsed(EvalRun, raw)
             if not isinstance(run, InvalidSpec):
                 runs[run.metadata.name] = run
         return Snapshot(
@@ -159,7 +165,7 @@ class ComponentReconciler:
         view: TargetView | Problem
         try:
             config_map = await self._world.config_map(component.metadata.namespace, name)
-            view = view_target(config_map, name, target.key)
+            view = view_target(config_map, name, target.key, self._world.settings.gitops_managers)
         except RefusedError as refused:
             view = Problem(Reason.WRITE_FAILED, f"ConfigMap {name} may not be read: {refused.message}")
         return Snapshot(
@@ -200,7 +206,7 @@ class ComponentReconciler:
         target = component.spec.target
         mine = (component.metadata.creation_timestamp, component.metadata.uid)
         for raw in self._world.cache.components(component.metadata.namespace):
-            other = parse(RcaComponent, raw)
+            other = parsed(RcaComponent, raw)
             if isinstance(other, InvalidSpec) or other.metadata.uid == component.metadata.uid:
                 continue
             theirs = other.spec.target
@@ -321,7 +327,7 @@ def _siblings(bodies: Iterable[Body], name: str, modes: Mapping[str, EffectiveMo
     """`modes` is what is known of their keys beyond their status."""
     found: list[Sibling] = []
     for raw in bodies:
-        other = parse(RcaComponent, raw)
+        other = parsed(RcaComponent, raw)
         if isinstance(other, InvalidSpec) or other.metadata.name == name or other.metadata.deletion_timestamp:
             continue
         status = other.status

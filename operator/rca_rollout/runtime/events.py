@@ -55,7 +55,7 @@ async def emit(world: World, body: dict[str, Any], transition: Transition) -> No
         transition.message,
     )
     try:
-        await world.kube.create(EVENTS, metadata["namespace"], event)
+        await world.kube.make(EVENTS, metadata["namespace"], event)
     except AlreadyExistsError:
         return
     except KubeError as problem:

@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import kopf
 
 from rca_rollout.api.meta import GROUP, VERSION
 from rca_rollout.core.admission import is_open
-from rca_rollout.core.names import COMPONENT_LABEL, MANAGED_SELECTOR, WATCH_SELECTOR
-from rca_rollout.runtime.cache import VIEWS, Cache, run_of, slim, slim_pod, suite_of
+from rca_rollout.core.history import owned_by_component
+from rca_rollout.core.names import MANAGED_SELECTOR, WATCH_SELECTOR
+from rca_rollout.kube.resources import JOBS, PODS
+from rca_rollout.runtime.cache import KOPF_VIEWS, Body, Cache, slim, slim_job, slim_pod, suite_of
+from rca_rollout.runtime.children import Children
 from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key, WorkQueue
 
@@ -25,9 +28,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     """Every setting that matters is named, so that a new default of the framework cannot change us."""
     settings.persistence.finalizer = f"{GROUP}/finalizer"
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP, v1=False)
-    settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(
-        prefix=GROUP, key="last", v1=False
-    )
+    settings.persistence.diffbase_storage = _NoEssence()
     settings.posting.enabled = False  # our Events are our own: one per transition
     settings.posting.loggers = False
     settings.peering.standalone = True
@@ -40,9 +41,39 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.error_backoffs = [1, 2, 3, 5, 8, 13]
     settings.execution.max_workers = 1
     settings.process.ultimate_exiting_timeout = None  # whoever runs the process ends it when it does not end
-    settings.watching.label_selectors["batch", "v1", "jobs"] = MANAGED_SELECTOR
-    settings.watching.label_selectors["", "v1", "pods"] = MANAGED_SELECTOR
+    # A task and a queue for each object that changed lately: with a thousand of them that is memory.
+    settings.queueing.idle_timeout = 1.0
     settings.watching.label_selectors["", "v1", "configmaps"] = WATCH_SELECTOR
+
+
+class _NoEssence(kopf.DiffBaseStorage):
+    """kopf copies every object of every event to tell what changed since its last handler. Nothing here asks for that,
+    and the copies cost more than all else that it does."""
+
+    def build(self, *, body: kopf.Body, extra_fields: Iterable[Any] | None = None) -> kopf.BodyEssence:  # noqa: ARG002 - kopf's interface
+        return kopf.BodyEssence({})
+
+    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:  # noqa: ARG002 - kopf's interface
+        return None
+
+    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
+        """Nothing is remembered in the objects."""
+
+
+def children_of(queue: WorkQueue, cache: Cache) -> Mapping[str, Children]:
+    """The watches of what runs have made, by the cache's view of them."""
+
+    def changed(namespace: str, run: str, body: Body) -> None:
+        # Before kopf has listed all, a run's suite and siblings may not be there; every run is looked at then anyway.
+        if cache.complete:
+            # A verdict is waited for by somebody, and who has a Job that ended makes room for those that wait for a turn.
+            ended = bool((body.get("status") or {}).get("completionTime"))
+            queue.add(Key("EvalRun", namespace, run), urgent=ended)
+
+    return {
+        "jobs": Children(JOBS, MANAGED_SELECTOR, slim_job, changed),
+        "pods": Children(PODS, MANAGED_SELECTOR, slim_pod, changed),
+    }
 
 
 def register(
@@ -62,7 +93,7 @@ def register(
     @kopf.on.startup(registry=registry)
     async def startup(**kwargs: Any) -> None:
         configure(kwargs["settings"])
-        cache.bind(**{name: kwargs[name] for name in VIEWS})
+        cache.bind(**{name: kwargs[name] for name in KOPF_VIEWS})
 
     @kopf.on.probe(id="queue", registry=registry)
     async def probe(**_: Any) -> dict[str, Any]:
@@ -73,34 +104,25 @@ def register(
 
     _indices(registry)
     _own_kinds(registry, cache, queue)
-    _children(registry, cache, queue)
+    _config_maps(registry, cache, queue)
     # kopf logs a line per event and handler at INFO; a state change is worth a line, an event is not.
     logging.getLogger("kopf.objects").setLevel(logging.WARNING)
 
 
 def _indices(registry: kopf.OperatorRegistry) -> None:
-    def whole(**kwargs: Any) -> Any:
+    # Coroutines, though nothing is waited for: kopf hands plain functions to a thread, for every event.
+    async def whole(**kwargs: Any) -> Any:
         return {(kwargs["namespace"], kwargs["name"]): slim(dict(kwargs["body"]))}
 
-    def open_by_suite(**kwargs: Any) -> Any:
+    async def open_by_suite(**kwargs: Any) -> Any:
         body = kwargs["body"]
         # Nothing, and not None: kopf keeps what it had where an index says None.
         return {(kwargs["namespace"], suite_of(body)): slim(dict(body))} if is_open(body) else {}
-
-    def by_run(**kwargs: Any) -> Any:
-        run = run_of(kwargs["body"])
-        return {(kwargs["namespace"], run): slim(dict(kwargs["body"]))} if run else None
-
-    def pod_by_run(**kwargs: Any) -> Any:
-        run = run_of(kwargs["body"])
-        return {(kwargs["namespace"], run): slim_pod(dict(kwargs["body"]))} if run else None
 
     kopf.index(GROUP, VERSION, "rcacomponents", id="components", registry=registry)(whole)
     kopf.index(GROUP, VERSION, "evalruns", id="runs", registry=registry)(whole)
     kopf.index(GROUP, VERSION, "evalruns", id="open_runs", registry=registry)(open_by_suite)
     kopf.index(GROUP, VERSION, "evalsuites", id="suites", registry=registry)(whole)
-    kopf.index("batch", "v1", "jobs", id="jobs", registry=registry)(by_run)
-    kopf.index("", "v1", "pods", id="pods", registry=registry)(pod_by_run)
 
 
 def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
@@ -142,11 +164,14 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
 
     @kopf.on.event(GROUP, VERSION, "evalruns", registry=registry)
     async def run_changed(**kwargs: Any) -> None:
-        namespace, name, spec, body = kwargs["namespace"], kwargs["name"], kwargs["spec"], kwargs["body"]
-        queue.add(Key("EvalRun", namespace, name))
-        owner = (spec.get("componentRef") or {}).get("name") or kwargs["labels"].get(COMPONENT_LABEL)
-        if owner:
-            queue.add(Key("RcaComponent", namespace, owner))
+        namespace, name, body = kwargs["namespace"], kwargs["name"], kwargs["body"]
+        cache.complete = True
+        if not cache.is_echo(body):
+            queue.add(Key("EvalRun", namespace, name))
+        # Runs that people make are nothing to their component.
+        for owner in body["metadata"].get("ownerReferences") or ():
+            if owner.get("kind") == "RcaComponent":
+                queue.add(Key("RcaComponent", namespace, str(owner["name"])))
         name, ended = suite_of(body), not is_open(body) or kwargs["type"] == "DELETED"
         suite = cache.suite(namespace, name) or {}
         if ended:
@@ -155,19 +180,13 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
             _add_runs(cache, queue, namespace, name, coming)
         # A budget makes room for what begins, and settles what has ended; a schedule waits for the last run's end.
         waits = (body.get("status") or {}).get("phase") in (None, "Pending")
-        if (ended or waits) and any((suite.get("spec") or {}).get(part) for part in ("budget", "schedule")):
+        counted = any((suite.get("spec") or {}).get(part) for part in ("budget", "schedule"))
+        # Runs that no component answers for are the suite's to tidy away.
+        if ((ended or waits) and counted) or (ended and not owned_by_component(body)):
             queue.add(Key("EvalSuite", namespace, name))
 
 
-def _children(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
-    async def child_changed(**kwargs: Any) -> None:
-        run = run_of(kwargs["body"])
-        if run:
-            queue.add(Key("EvalRun", kwargs["namespace"], run))
-
-    kopf.on.event("batch", "v1", "jobs", id="job_changed", registry=registry)(child_changed)
-    kopf.on.event("", "v1", "pods", id="pod_changed", registry=registry)(child_changed)
-
+def _config_maps(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
     @kopf.on.event("", "v1", "configmaps", registry=registry)
     async def config_map_changed(**kwargs: Any) -> None:
         namespace, name = kwargs["namespace"], kwargs["name"]

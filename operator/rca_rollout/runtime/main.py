@@ -30,9 +30,10 @@ from rca_rollout.metrics.counters import Counters
 from rca_rollout.metrics.server import serve_metrics
 from rca_rollout.runtime import logs
 from rca_rollout.runtime.cache import Body, Cache
+from rca_rollout.runtime.children import Children
 from rca_rollout.runtime.components import ComponentReconciler
 from rca_rollout.runtime.confirmations import Confirmer
-from rca_rollout.runtime.handlers import register
+from rca_rollout.runtime.handlers import children_of, register
 from rca_rollout.runtime.leader import Elector, LeadershipLostError, LeaseError
 from rca_rollout.runtime.lease_place import LeasePlace, identity, steady
 from rca_rollout.runtime.login import connection_info
@@ -104,10 +105,10 @@ async def serve(
     stop = stop or asyncio.Event()
     _listen(signals, stop)
     counters = Counters(CollectorRegistry())
-    lease = Kube(await configuration(settings.context))
+    lease = Kube(await configuration(settings.context), witness=counters.asked)
     place, me = LeasePlace.of(settings), identity(settings)
     elector = Elector(lease, place, me, counters, wall=clock, steady=steady, pace=pace)
-    kube = Kube(await configuration(settings.context), elector.guard)
+    kube = Kube(await configuration(settings.context), elector.guard, counters.asked)
     cache, queue = Cache(), WorkQueue(loop.time, started=False)
     world = World(kube=kube, cache=cache, settings=settings, counters=counters, clock=clock)
     prometheus = Prometheus(settings.prometheus) if settings.prometheus else None
@@ -133,6 +134,8 @@ async def serve(
         return connection_info(await configuration(settings.context))
 
     register(registry, cache, queue, connect=connect, stuck=workers.oldest)
+    children = children_of(queue, cache)
+    cache.bind(**children)
     watching, drained = asyncio.Event(), asyncio.Event()
     metrics = (
         await serve_metrics(settings.metrics_port, counters.registry, watching.is_set)
@@ -148,7 +151,11 @@ async def serve(
             group.create_task(_work(workers, drained))
             group.create_task(_retire(stop, queue))
             group.create_task(resync_forever(world, queue, stop))
-            group.create_task(_watch(registry, settings, stop, watching, signals))
+            for one in children.values():
+                group.create_task(one.follow(kube, settings.namespaces, stop))
+            await _known(children.values(), stop)
+            if not stop.is_set():
+                group.create_task(_watch(registry, settings, stop, watching, signals))
     except BaseExceptionGroup as failed:
         told = next(_leaves(failed, LeaseError), None) or next(_leaves(failed, WatchError), None)
         if told is None:
@@ -202,6 +209,17 @@ async def _work(workers: Workers, drained: asyncio.Event) -> None:
     """The workers, until the queue is closed and the last of their writes has its answer."""
     await workers.run()
     drained.set()
+
+
+async def _known(children: Iterable[Children], stop: asyncio.Event) -> None:
+    """Returns when Jobs and Pods are known: a run must not be looked at as if it had none."""
+    known = asyncio.gather(*(one.complete() for one in children))
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((known, stopped), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        known.cancel()
+        stopped.cancel()
 
 
 async def _watch(

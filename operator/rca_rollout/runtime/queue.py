@@ -51,6 +51,7 @@ class WorkQueue:
         self._clock = clock  # monotonic seconds
         self._started = started
         self._ready: deque[Key] = deque()
+        self._urgent: deque[Key] = deque()
         self._waiting: set[Key] = set()
         self._working: set[Key] = set()
         self._again: set[Key] = set()
@@ -63,7 +64,7 @@ class WorkQueue:
     @property
     def depth(self) -> int:
         """How many keys are due and not yet in work."""
-        return len(self._ready)
+        return len(self._waiting)
 
     @property
     def working(self) -> int:
@@ -73,8 +74,8 @@ class WorkQueue:
         """When `key` wakes up by itself (monotonic seconds), or None."""
         return self._later.get(key)
 
-    def add(self, key: Key) -> None:
-        """Makes `key` due now, or at the end of its `hold`."""
+    def add(self, key: Key, *, urgent: bool = False) -> None:
+        """Makes `key` due now, or at the end of its `hold`; before all that are due and not `urgent`."""
         held = self._held.get(key, 0.0) - self._clock()
         if held > 0 and key not in self._working:
             self.add_after(key, held)
@@ -85,8 +86,11 @@ class WorkQueue:
             self._again.add(key)
         elif key not in self._waiting:
             self._waiting.add(key)
-            self._ready.append(key)
+            (self._urgent if urgent else self._ready).append(key)
             self._changed.set()
+        elif urgent and key not in self._urgent:
+            # Its other place stays, and is passed over when it comes.
+            self._urgent.append(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Makes `key` due in `seconds`, unless it is due before that already."""
@@ -110,16 +114,23 @@ class WorkQueue:
         """The next key that is due, now in work; None once the queue is closed."""
         while not self._closed:
             self._promote_due()
-            if self._ready and self._started:
-                key = self._ready.popleft()
-                self._waiting.discard(key)
-                self._working.add(key)
+            if self._started and (key := self._next()):
                 return key
             self._changed.clear()
             try:
                 await asyncio.wait_for(self._changed.wait(), self._until_next())
             except TimeoutError:
                 continue
+        return None
+
+    def _next(self) -> Key | None:
+        for line in (self._urgent, self._ready):
+            while line:
+                key = line.popleft()
+                if key in self._waiting:
+                    self._waiting.discard(key)
+                    self._working.add(key)
+                    return key
         return None
 
     def done(self, key: Key) -> None:
@@ -147,7 +158,7 @@ class WorkQueue:
                 del self._later[key]
                 self.add(key)
         # A worker that was woken shares the wake-up with the others when more than one key is due.
-        if self._ready and self._started:
+        if self._waiting and self._started:
             self._changed.set()
 
     def _until_next(self) -> float | None:

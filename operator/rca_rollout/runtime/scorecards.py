@@ -32,6 +32,8 @@ from rca_rollout.runtime.world import World
 
 # The compressed cap is 700 KiB; base64 and the frame make 956 KiB of it. Whatever is longer is not ours.
 LOG_LIMIT = 1024 * 1024
+# Bytes of a log that are read at once: a thread would take longer than that.
+SMALL = 64 * 1024
 # A node that is gone keeps its finished Pods for hours, and with them the suite's turn.
 _LOG_PATIENCE = timedelta(minutes=5)
 
@@ -54,17 +56,29 @@ class Scorecards:
             return replace(snapshot, reading=found)
         return replace(snapshot, part=found)
 
-    async def _whole(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem:
-        """The scorecard of one piece, from where it is stored already or else from the log."""
+    async def stored(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem | None:
+        """What an earlier look has stored, None where there is nothing."""
         announced = announced_digest(pod)
         if isinstance(announced, Problem):
             return announced
         stored = await self._world.config_map(run.metadata.namespace, scorecard_name(run.metadata.name))
-        if stored is not None:
-            return await asyncio.to_thread(from_store, run, stored, announced)
-        raw = await self._log(run, pod)
+        return None if stored is None else await asyncio.to_thread(from_store, run, stored, announced)
+
+    async def _whole(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem:
+        """The scorecard of one piece, from the log, or from where it is stored when the log is gone."""
+        announced = announced_digest(pod)
+        if isinstance(announced, Problem):
+            return announced
+        try:
+            raw = await self._log(run, pod)
+        except TransientError:
+            if (kept := await self.stored(run, pod)) is not None:
+                return kept
+            raise
         if isinstance(raw, Problem):
-            return raw
+            return await self.stored(run, pod) or raw
+        if len(raw) <= SMALL:
+            return from_log(run, raw, announced)
         return await asyncio.to_thread(from_log, run, raw, announced)
 
     async def _part(self, run: EvalRun, outcome: Collecting) -> PartReading | Problem:

@@ -69,7 +69,7 @@ class SuiteReconciler:
         if isinstance(suite, InvalidSpec):
             await world.write_status(SUITES, body, invalid_status(suite, EvalSuiteStatus, now).to_dict())
             return None
-        facts = await world.resolve(key.namespace, key.name, body)
+        facts = await world.resolve(body)
         status = suite_status(suite, facts, now)
         sight = _Sight(key, suite, facts, await self._runs(key, suite), now)
         status = self._budgeted(sight, status)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
-from rca_rollout.api.parse import InvalidSpec, parse
+from rca_rollout.api.parse import InvalidSpec
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.suite import EvalSuite
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.suites import SuiteFacts, resolve_suite, with_ledger
+from rca_rollout.core.suites import SuiteFacts, with_ledger
 from rca_rollout.kube.client import Kube
 from rca_rollout.kube.errors import ConflictError, NotFoundError
 from rca_rollout.kube.resources import CONFIGMAPS, SUITES, Resource
 from rca_rollout.metrics.counters import Counters
 from rca_rollout.runtime.cache import Cache
+from rca_rollout.runtime.facts import Facts
+from rca_rollout.runtime.parsed import parsed
 from rca_rollout.runtime.settings import Settings
+
+_RECENT = 1.0  # seconds
 
 
 def utc_now() -> datetime:
@@ -34,6 +39,10 @@ class World:
     counters: Counters
     clock: Callable[[], datetime] = utc_now
 
+    @cached_property
+    def facts(self) -> Facts:
+        return Facts(self.kube, self.settings.harness_image)
+
     async def config_map(self, namespace: str, name: str) -> dict[str, Any] | None:
         try:
             return await self.kube.get(CONFIGMAPS, namespace, name)
@@ -48,30 +57,40 @@ class World:
             return Problem(
                 Reason.SUITE_NOT_FOUND, f"EvalSuite {name} does not exist in namespace {namespace}: create it"
             )
-        return await self.resolve(namespace, name, body)
+        return await self.resolve(body)
 
-    async def resolve(self, namespace: str, name: str, body: dict[str, Any]) -> SuiteFacts | Problem:
-        suite = parse(EvalSuite, body)
+    async def resolve(self, body: Mapping[str, Any]) -> SuiteFacts | Problem:
+        return await self._resolve(body, 0.0)
+
+    async def recent_suite(self, namespace: str, name: str) -> SuiteFacts | Problem:
+        """The suite as watched, with what it refers to as read a second ago or less: for the many looks of many runs."""
+        body = self.cache.suite(namespace, name)
+        return await (self.suite(namespace, name) if body is None else self._resolve(body, _RECENT))
+
+    async def _resolve(self, body: Mapping[str, Any], max_age: float) -> SuiteFacts | Problem:
+        suite = parsed(EvalSuite, body)
         if isinstance(suite, InvalidSpec):
+            name = body["metadata"]["name"]
             return Problem(Reason.INVALID_SPEC, f"EvalSuite {name}: {suite.message}", stalled=True)
-        spec = suite.spec
-        dataset = await self.config_map(namespace, spec.dataset.config_map_ref.name)
-        same = spec.baseline.config_map_ref.name == spec.dataset.config_map_ref.name
-        baseline = dataset if same else await self.config_map(namespace, spec.baseline.config_map_ref.name)
-        found = resolve_suite(name, spec, dataset, baseline, self.settings.harness_image)
+        found = await self.facts.of(suite, max_age=max_age)
         return with_ledger(found, suite.status.ledger)
 
-    async def write_status(self, resource: Resource, body: dict[str, Any], status: dict[str, Any]) -> bool:
+    async def write_status(self, resource: Resource, body: Mapping[str, Any], status: dict[str, Any]) -> bool:
         """Writes `status` if it differs, to exactly the version that was read. Raises `ConflictError` if that is gone."""
+        return await self.put_status(resource, body, status) is not None
+
+    async def put_status(
+        self, resource: Resource, body: Mapping[str, Any], status: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """As `write_status`: the object as it stands then, None where nothing was written."""
         if (body.get("status") or {}) == status:
-            return False
+            return None
         metadata = body["metadata"]
         fresh = {**body, "status": status}
         try:
-            await self.kube.replace_status(resource, metadata["namespace"], metadata["name"], fresh)
+            return await self.kube.replace_status(resource, metadata["namespace"], metadata["name"], fresh)
         except NotFoundError:
-            return False
+            return None
         except ConflictError:
             self.counters.conflicts.labels(metadata["namespace"], "status").inc()
             raise
-        return True

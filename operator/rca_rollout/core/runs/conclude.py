@@ -42,6 +42,7 @@ def conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...],
         revision=inputs.revision or "",
         component=snapshot.component is not None,
         wall_seconds=tuple(int(wall) for wall in walls),
+        sha256=reading.sha256 if reading.parts is None else None,
     )
     with_, without = verdict.accuracy_of(card, "With"), verdict.accuracy_of(card, "Without")
     delta = with_ - without if with_ is not None and without is not None else None
@@ -55,7 +56,7 @@ def conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...],
             config_map_ref=reading.config_map,
             key=reading.key,
             sha256=reading.sha256,
-            deterministic_sha256=card.deterministic_sha256(),
+            deterministic_sha256=verdict.deterministic_sha256(card, reading.sha256),
             parts=reading.parts,
         ),
         accuracy=verdict.figure(with_),

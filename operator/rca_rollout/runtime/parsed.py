@@ -1,0 +1,32 @@
+"""Typed objects of watched bodies, made once for each version."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from rca_rollout.api.meta import Resource
+from rca_rollout.api.parse import InvalidSpec, parse
+from rca_rollout.runtime.cache import Body
+
+_REMEMBERED = 512
+_known: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+
+
+def parsed[K: Resource](kind: type[K], body: Body) -> K | InvalidSpec:
+    """As `parse`; what it returns cannot be changed, so who asks for the same version may share it."""
+    metadata = body["metadata"]
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    if not uid or not version:
+        return parse(kind, body)
+    # A watched copy goes without its managed fields, which is another object for who looks at these.
+    key = (kind, uid, version, "managedFields" in metadata)
+    found = _known.get(key)
+    if found is None:
+        found = _known[key] = parse(kind, body)
+        if len(_known) > _REMEMBERED:
+            _known.popitem(last=False)
+    else:
+        _known.move_to_end(key)
+    answer: K | InvalidSpec = found
+    return answer

@@ -21,6 +21,8 @@ from benchmarks.measure import Outcome
 from rca_eval.contract import ContractError
 
 NAMES = ("investigation", "throughput", "baro", "onset", "gate")
+ASKED = ("scale",)
+"""Only where they are named: they bring up a cluster."""
 SECONDS = 1800
 """The most that one benchmark may take."""
 
@@ -53,11 +55,21 @@ def main(arguments: list[str] | None = None) -> int:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", choices=[[], *NAMES], metavar="NAME", help=f"of {', '.join(NAMES)}; default: all"
+        "names",
+        nargs="*",
+        choices=[[], *NAMES, *ASKED],
+        metavar="NAME",
+        help=f"of {', '.join(NAMES)} (default: all of these), {', '.join(ASKED)}",
     )
     parser.add_argument("--data", type=Path, help="folder with the Sock Shop cases; default: $RCA_DATA")
     parser.add_argument("--count", type=int, default=10_000, help="incidents of the throughput benchmark")
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure, at least 3")
+    parser.add_argument(
+        "--scale",
+        metavar="SCENARIO",
+        action="append",
+        help="of rate, 200, 1000, kill; default: all (with scale)",
+    )
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -73,6 +85,8 @@ def _in_child(name: str, options: argparse.Namespace) -> dict[str, Any] | None:
         target = Path(folder) / "result.json"
         command = [sys.executable, "-m", "benchmarks", name, "--child", str(target)]
         command += ["--count", str(options.count), "--repeats", str(options.repeats)]
+        for scenario in options.scale or ():
+            command += ["--scale", scenario]
         if options.data is not None:
             command += ["--data", str(options.data)]
         try:
@@ -97,6 +111,10 @@ def _child(options: argparse.Namespace) -> int:
         "onset": lambda: onset.run(repeats=options.repeats),
         "gate": gate.run,
     }
+    if options.names[0] == "scale":
+        from benchmarks import scale  # noqa: PLC0415  (the cluster's tools, which the others do not need)
+
+        work["scale"] = lambda: scale.run(options.scale or scale.SCENARIOS)
     try:
         outcome = work[options.names[0]]()
     except ContractError as error:

@@ -69,6 +69,8 @@ class Outcome:
     facts: list[Fact] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+    """For the file of all figures: what the table has no room for."""
 
     @property
     def missed(self) -> list[str]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rca_rollout.api.reasons import Reason
+from rca_rollout.core.managers import ALLOW_ANNOTATION, GITOPS_MANAGERS, git_owners, last_writer
 from rca_rollout.core.names import KEYS_ANNOTATION, WATCH_ENABLED, WATCH_LABEL
 from rca_rollout.core.problem import Problem
-
-# Managers that apply what Git declares: writing a key that they own starts a patch war that nobody wins.
-GITOPS_MANAGERS = frozenset({"argocd-controller", "kustomize-controller", "helm", "helm-controller"})
-FLUX_POLICY = "kustomize.toolkit.fluxcd.io/ssa"
-FLUX_HANDS_OFF = frozenset({"IfNotPresent", "Ignore"})
 
 
 @dataclass(frozen=True)
@@ -25,13 +21,16 @@ class TargetView:
     value: str | None
     has_data: bool
     owner: str | None = None
+    """The tools that apply the key from Git and are not allowed beside us, separated by commas."""
     immutable: bool = False
     manager: str | None = None
     """The field manager that wrote the key last, as far as the server says."""
 
 
-def view_target(config_map: Mapping[str, Any] | None, name: str, key: str) -> TargetView | Problem:
-    """Reads the key, or says why this ConfigMap may not be touched."""
+def view_target(
+    config_map: Mapping[str, Any] | None, name: str, key: str, gitops: Collection[str] = GITOPS_MANAGERS
+) -> TargetView | Problem:
+    """Reads the key, or says why this ConfigMap may not be touched. `gitops` are the field managers that apply from Git."""
     if config_map is None:
         return Problem(
             Reason.TARGET_NOT_FOUND,
@@ -70,9 +69,9 @@ def view_target(config_map: Mapping[str, Any] | None, name: str, key: str) -> Ta
         resource_version=str(metadata.get("resourceVersion", "")),
         value=(data or {}).get(key),
         has_data=data is not None,
-        owner=_gitops_owner(metadata, key),
+        owner=", ".join(git_owners(metadata, key, gitops)) or None,
         immutable=bool(config_map.get("immutable")),
-        manager=_last_manager(metadata, key),
+        manager=last_writer(metadata, key),
     )
 
 
@@ -88,7 +87,8 @@ def write_conflict(target: TargetView, name: str, key: str, *, towards_active: b
         return Problem(
             Reason.CONFIG_CONFLICT,
             f"{target.owner} applies the key {key} of ConfigMap {name} from Git and would undo the write: leave the key out "
-            "of Git, or apply the ConfigMap with the Flux policy IfNotPresent or an Argo CD ignoreDifferences rule",
+            "of Git, or have the tool ignore it and say so in the ConfigMap's annotation "
+            f"{ALLOW_ANNOTATION}={target.owner.replace(', ', ',')} (docs/conflicts.md says how, for each tool)",
             stalled=True,
         )
     return None
@@ -120,26 +120,3 @@ def write_patch(target: TargetView, key: str, value: str) -> list[dict[str, Any]
 def escape_pointer(key: str) -> str:
     """One token of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
-
-
-def _gitops_owner(metadata: Mapping[str, Any], key: str) -> str | None:
-    if (metadata.get("annotations") or {}).get(FLUX_POLICY) in FLUX_HANDS_OFF:
-        return None
-    entries: Sequence[Mapping[str, Any]] = metadata.get("managedFields") or []
-    for entry in entries:
-        owned = (
-            ((entry.get("fieldsV1") or {}).get("f:data") or {}) if entry.get("operation") == "Apply" else {}
-        )
-        if entry.get("manager") in GITOPS_MANAGERS and f"f:{key}" in owned:
-            return str(entry["manager"])
-    return None
-
-
-def _last_manager(metadata: Mapping[str, Any], key: str) -> str | None:
-    entries = [
-        entry
-        for entry in metadata.get("managedFields") or []
-        if f"f:{key}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})
-    ]
-    newest = max(entries, key=lambda entry: str(entry.get("time") or ""), default=None)
-    return str(newest["manager"]) if newest and newest.get("manager") else None

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from rca_rollout.api.base import ApiError
 from rca_rollout.api.values import Duration
+from rca_rollout.core.managers import GITOPS_MANAGERS
 from rca_rollout.integrations.prometheus import Address
 
 _LONGEST_IMAGE = 512
@@ -41,6 +42,8 @@ class Settings:
     pod_uid: str = ""
     # None: no Prometheus is asked, so live conditions have no data.
     prometheus: Address | None = None
+    # Field managers that apply from Git what they declare, ours to know and those of the installation.
+    gitops_managers: frozenset[str] = GITOPS_MANAGERS
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -92,6 +95,8 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         pod_name=text("POD_NAME", ""),
         pod_uid=text("POD_UID", ""),
         prometheus=_prometheus(text),
+        gitops_managers=GITOPS_MANAGERS
+        | {name.strip() for name in text("GITOPS_MANAGERS", "").split(",") if name.strip()},
     )
 
 

@@ -89,3 +89,10 @@ def test_an_authority_that_is_none_is_named(path: str) -> None:
     }
     with pytest.raises(SettingsError, match="has to be a file with certificates in PEM"):
         from_environment(variables)
+
+
+def test_tools_that_apply_from_git_are_those_we_know_and_those_that_are_named() -> None:
+    known = from_environment(IMAGE).gitops_managers
+    assert {"argocd-controller", "kustomize-controller", "helm"} <= known
+    more = from_environment({**IMAGE, "RCA_ROLLOUT_GITOPS_MANAGERS": " my-pipeline, ,kubectl-client-side-apply"})
+    assert more.gitops_managers == known | {"my-pipeline", "kubectl-client-side-apply"}

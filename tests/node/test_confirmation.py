@@ -172,7 +172,7 @@ def test_one_pod_whose_mount_never_changes_has_the_key_put_back_and_is_named(sto
     assert story.value() == "Shadow"
     promoted = condition(story.body, "Promoted")
     assert (promoted["status"], promoted["reason"]) == ("False", "ConfirmationFailed")
-    assert f"{name} has loaded Shadow" in promoted["message"]
+    assert f"{name} has loaded Shadow (it mounts the key by subPath" in promoted["message"]
     assert status["demotion"]["cause"] == "ConfirmationFailed"
     assert status["demotion"]["promotion"]["revision"] == "r1"
     values: list[str] = []

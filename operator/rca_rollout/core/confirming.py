@@ -37,6 +37,7 @@ class Question:
     since: datetime
     timeout: timedelta
     how: HttpConfirmation | QueryConfirmation
+    config_map: str = ""
 
     @property
     def word(self) -> str:
@@ -84,11 +85,13 @@ class Answer:
 
 @dataclass(frozen=True, order=True)
 class Replica:
-    """A ready Pod. With another address it is another one: a sandbox was made anew."""
+    """A ready Pod. With another address it is another one: a sandbox was made anew. `stuck` says why a change of the ConfigMap
+    will never get into it, as far as its spec shows that."""
 
     name: str
     uid: str
     address: str
+    stuck: str = ""
 
 
 def question(component: RcaComponent) -> Question | None:
@@ -101,9 +104,9 @@ def question(component: RcaComponent) -> Question | None:
     elsewhere = str(component.status.mode) != str(asked.mode)
     if chosen is None or elsewhere or metadata.deletion_timestamp:
         return None
-    revision = component.status.revision or ""
+    revision, config_map = component.status.revision or "", component.spec.target.config_map_ref.name
     subject = Subject(metadata.name, metadata.namespace, component.spec.target.key, revision)
-    return Question(subject, asked.mode, asked.value, asked.since, how.timeout.delta, chosen)
+    return Question(subject, asked.mode, asked.value, asked.since, how.timeout.delta, chosen, config_map)
 
 
 def pause(asked: Question, now: datetime) -> timedelta:
@@ -114,9 +117,9 @@ def pause(asked: Question, now: datetime) -> timedelta:
     return min(max(age / 4, _OVERDUE), _LATEST)
 
 
-def ready_replicas(pods: Iterable[Mapping[str, Any]]) -> tuple[Replica, ...]:
+def ready_replicas(pods: Iterable[Mapping[str, Any]], config_map: str = "") -> tuple[Replica, ...]:
     """Those that run, are ready and are not on their way out. By name."""
-    return tuple(sorted(_replica(pod) for pod in pods if _ready(pod)))
+    return tuple(sorted(_replica(pod, config_map) for pod in pods if _ready(pod)))
 
 
 def nobody(asked: Question, at: datetime, why: str) -> Answer:
@@ -137,7 +140,7 @@ def judge_replicas(
         text = f"{len(ready)} Pods have the labels {asked.selector}, more than {REPLICAS_LIMIT}: confirm by a query"
         return nobody(asked, at, text)
     wrong = [
-        f"{replica.name} {why}"
+        f"{replica.name} {why}" + (f" ({replica.stuck})" if replica.stuck else "")
         for replica in ready
         if (why := said.get(replica, "came while the others were asked")) is not None
     ]
@@ -192,10 +195,43 @@ def _ready(pod: Mapping[str, Any]) -> bool:
     return ready and not gone and status.get("phase") == "Running"
 
 
-def _replica(pod: Mapping[str, Any]) -> Replica:
+def _replica(pod: Mapping[str, Any], config_map: str) -> Replica:
     metadata = pod["metadata"]
     address = str((pod.get("status") or {}).get("podIP") or "")
-    return Replica(str(metadata["name"]), str(metadata["uid"]), address)
+    return Replica(str(metadata["name"]), str(metadata["uid"]), address, _stuck(pod, config_map))
+
+
+def _stuck(pod: Mapping[str, Any], config_map: str) -> str:
+    """A `subPath` mount and the environment keep what a container was started with (kubernetes/kubernetes#92296)."""
+    spec = pod.get("spec") or {}
+    sources = {
+        volume["name"]: [volume, *((volume.get("projected") or {}).get("sources") or ())]
+        for volume in spec.get("volumes") or ()
+    }
+    ours = {
+        name
+        for name, found in sources.items()
+        if any((source.get("configMap") or {}).get("name") == config_map for source in found)
+    }
+    containers = spec.get("containers") or ()
+    mounts = [
+        mount for each in containers for mount in each.get("volumeMounts") or () if mount["name"] in ours
+    ]
+    if any(mount.get("subPath") or mount.get("subPathExpr") for mount in mounts):
+        return "it mounts the key by subPath, which is never updated: mount the folder"
+    named = [
+        (each.get("configMapRef") or {}).get("name")
+        for one in containers
+        for each in one.get("envFrom") or ()
+    ]
+    named += [
+        ((each.get("valueFrom") or {}).get("configMapKeyRef") or {}).get("name")
+        for one in containers
+        for each in one.get("env") or ()
+    ]
+    if not mounts and config_map in named:
+        return "it has the key in its environment, which is never updated: mount the folder"
+    return ""
 
 
 def _listed(problems: Sequence[str]) -> str:

@@ -157,4 +157,4 @@ class Confirmer:
 
     async def _ready(self, asked: Question) -> tuple[Replica, ...]:
         found = await self._pods.list(PODS, asked.subject.namespace, label_selector=asked.selector)
-        return ready_replicas(found)
+        return ready_replicas(found, asked.config_map)

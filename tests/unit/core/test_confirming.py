@@ -157,6 +157,59 @@ def test_ready_pods_are_asked_and_those_on_their_way_in_or_out_are_not() -> None
     assert [(r.name, r.address) for r in ready_replicas(pods)] == [("a", ""), ("b", "10.0.0.1")]
 
 
+def mounting(**container: Any) -> dict[str, Any]:
+    volumes = [
+        {"name": "modes", "configMap": {"name": "modes"}},
+        {
+            "name": "all",
+            "projected": {"sources": [{"secret": {"name": "s"}}, {"configMap": {"name": "modes"}}]},
+        },
+        {"name": "tmp", "emptyDir": {}},
+    ]
+    return {
+        **pod("a"),
+        "spec": {"volumes": volumes, "containers": [{"name": "proxy"}, {"name": "agent", **container}]},
+    }
+
+
+FOLDER = {"name": "modes", "mountPath": "/etc/rca/modes"}
+
+
+@pytest.mark.parametrize(
+    ("container", "words"),
+    [
+        ({"volumeMounts": [FOLDER]}, ""),
+        (
+            {
+                "volumeMounts": [{"name": "all", "mountPath": "/x"}],
+                "envFrom": [{"configMapRef": {"name": "modes"}}],
+            },
+            "",
+        ),
+        ({"volumeMounts": [{"name": "tmp", "mountPath": "/x", "subPath": "y"}]}, ""),
+        ({"envFrom": [{"configMapRef": {"name": "other"}}, {"secretRef": {"name": "modes"}}]}, ""),
+        ({"env": [{"name": "A", "value": "b"}]}, ""),
+        ({"volumeMounts": [{**FOLDER, "subPath": KEY}]}, "by subPath"),
+        ({"volumeMounts": [{"name": "all", "mountPath": "/x", "subPathExpr": "$(A)"}]}, "by subPath"),
+        ({"envFrom": [{"configMapRef": {"name": "modes"}}]}, "in its environment"),
+        (
+            {"env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "modes", "key": KEY}}}]},
+            "in its environment",
+        ),
+    ],
+)
+def test_a_pod_that_will_never_see_a_change_is_told_so_beside_what_it_has_loaded(
+    container: dict[str, Any], words: str
+) -> None:
+    (found,) = ready_replicas([mounting(**container)], "modes")
+    assert bool(found.stuck) == bool(words)
+    assert words in found.stuck
+    problem = judge_replicas(ASKED, NOW, {found: "has loaded Shadow"}, [found]).problem
+    assert problem.startswith("a has loaded Shadow")
+    assert found.stuck in problem
+    assert judge_replicas(ASKED, NOW, {found: None}, [found]).complete
+
+
 def replicas(*names: str) -> list[Replica]:
     return [Replica(name, f"uid-{name}", "10.0.0.1") for name in names]
 

@@ -53,7 +53,12 @@ def _states(bodies: list[Body]) -> Iterator[GaugeMetricFamily]:
     for body in bodies:
         key, spec, status = _key(body), body.get("spec") or {}, body.get("status") or {}
         info.add_metric(
-            [*key, (spec.get("suiteRef") or {}).get("name", ""), str(spec.get("revision", ""))], 1
+            [
+                *key,
+                (spec.get("suiteRef") or {}).get("name", ""),
+                str(spec.get("revision") or status.get("revision") or ""),
+            ],
+            1,
         )
         for each_phase in ComponentPhase:
             phase.add_metric([*key, each_phase], status.get("phase") == each_phase)

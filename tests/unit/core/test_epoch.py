@@ -10,10 +10,19 @@ from rca_testing import samples, suites
 from rca_testing.lifecycle_world import sibling
 
 from rca_rollout.api import RcaComponentSpec
-from rca_rollout.core.epoch import context_of, effective_modes, epoch_of
+from rca_rollout.api.revision import EvalImage
+from rca_rollout.core.epoch import (
+    changed_parts,
+    context_of,
+    effective_modes,
+    epoch_of,
+    epoch_parts,
+    stored_parts,
+)
+from rca_rollout.core.revision import Running
 
 SPEC = samples.minimal("RcaComponent")["spec"]
-JOB = {
+JOB: dict[str, Any] = {
     "image": "registry.example/e:1",
     "command": ["/e"],
     "args": ["-x"],
@@ -123,6 +132,53 @@ def test_how_many_run_at_once_and_how_a_number_is_written_in_a_list_is_not_part_
     ids = ["GT-01-incident", "GT-03-incident"]
     one, other = (suites.facts(job=JOB, protectedIncidents=order) for order in (ids, ids[::-1]))
     assert epoch(suite=one) == epoch(suite=other)
+
+
+RUNNING = Running(
+    "v1", "agent@sha256:1", "sha256:1", (("input k of ConfigMap a", "1"), ("input k of Secret b", "2"))
+)
+
+
+@pytest.mark.parametrize(
+    ("changed", "names"),
+    [
+        ({"revision": "v2"}, ("the revision",)),
+        ({"digest": "sha256:2"}, ("the workload's image",)),
+        (
+            {"inputs": (("input k of ConfigMap a", "2"), ("input k of Secret b", "2"))},
+            ("input k of ConfigMap a",),
+        ),
+        ({"inputs": RUNNING.inputs[:1]}, ("input k of Secret b",)),
+        ({"inputs": ()}, ("input k of ConfigMap a", "input k of Secret b")),
+        ({"pull_secrets": ("other",)}, ()),
+    ],
+)
+def test_something_else_that_runs_is_another_epoch_and_says_which_part_it_is(
+    changed: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    spec, suite = RcaComponentSpec.model_validate(SPEC), suites.facts()
+    other = dataclasses.replace(RUNNING, **changed)
+    old, new = (stored_parts(epoch_parts(spec, suite, running)) for running in (RUNNING, other))
+    assert changed_parts(old, new) == names
+    assert (epoch_of(spec, suite, RUNNING) != epoch_of(spec, suite, other)) == bool(names)
+    assert (RUNNING.identity != other.identity) == bool(names)
+
+
+def test_what_the_suites_tag_stands_for_counts_only_where_the_suites_image_is_run() -> None:
+    spec, suite = RcaComponentSpec.model_validate(SPEC), suites.facts(job=JOB)
+    pinned, stale = (
+        EvalImage(image=JOB["image"], digest="sha256:2"),
+        EvalImage(image="other", digest="sha256:2"),
+    )
+    named = Running("v1")
+    assert epoch_of(spec, suite, named, pinned) != epoch_of(spec, suite, named)
+    assert epoch_of(spec, suite, named, stale) == epoch_of(spec, suite, named)
+    assert epoch_of(spec, suite, RUNNING, pinned) == epoch_of(spec, suite, RUNNING)
+
+
+def test_no_part_of_a_status_holds_more_than_a_digest() -> None:
+    spec, suite = RcaComponentSpec.model_validate(SPEC), suites.facts(job=JOB)
+    assert {len(part.digest) for part in stored_parts(epoch_parts(spec, suite, RUNNING))} == {16}
 
 
 def test_parts_cannot_run_into_each_other() -> None:

@@ -393,6 +393,19 @@ def test_the_wish_for_shadow_is_the_wish_that_the_held_word_goes() -> None:
     assert live.value == "Shadow"
 
 
+def test_a_held_word_that_goes_is_held_against_nobody() -> None:
+    """It was our own: it must not count as one more write of somebody that keeps setting the key."""
+    live = roll(world(R6, promotion=HOLD), R7)
+    live.edit(mode="Shadow")
+    live.settle()
+    assert live.value == "Shadow"
+    assert not (live.status.drift and (live.status.drift.put_back or live.status.drift.manager))
+    demotion = live.status.demotion
+    assert demotion is not None
+    assert demotion.promotion is not None
+    assert demotion.promotion.revision == "r6"
+
+
 def test_demote_in_place_of_hold_lets_the_held_word_go() -> None:
     live = roll(world(R6, promotion=HOLD), R7)
     live.edit(promotion={"onNewRevision": "Demote"})

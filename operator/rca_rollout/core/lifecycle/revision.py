@@ -46,6 +46,8 @@ def settle(draft: Draft, target: TargetView) -> bool:
         found = _held(draft, draft.held)
     if found is None:
         return False
+    # A word that was held is our own: nobody is to be held to have written it.
+    draft.promotion, draft.held = draft.promotion or draft.held, None
     promotion.demote(draft, target, *found)
     return True
 
@@ -160,9 +162,9 @@ def _held(draft: Draft, held: Promotion) -> tuple[str, str] | None:
         )
     if isinstance(running, Problem) or not same_name:
         return None
-    draft.held = None
     if not _same(held, running):
         return _replaced(draft, held, running)
+    draft.held = None
     suite = draft.snapshot.suite
     if isinstance(suite, Problem) or draft.snapshot.epoch_on(suite) == held.epoch:
         _govern_again(draft, held)

@@ -58,8 +58,11 @@ def altered(pod: Body) -> Broken:
 
 
 def _linger(pod: Body, now: datetime, note: str) -> Running | None:
-    """None once its last step has ended long enough ago."""
-    until = (last_end(pod) or now - LINGER) + LINGER
+    """None once its last step has ended long enough ago, or in a future that only its node's clock knows."""
+    end = last_end(pod)
+    if end is None or end > now + LINGER:
+        return None
+    until = end + LINGER
     return Running(wake_at=min(until, now + _LOOK_AGAIN), note=note) if now < until else None
 
 

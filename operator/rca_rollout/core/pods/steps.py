@@ -10,6 +10,7 @@ from rca_rollout.core.pods.outcome import Body
 
 PREPARE, SCORECARD = "prepare", "scorecard"
 JUDGE = "judge"  # runs behind the steps and is none of them: its end decides nothing
+_END_OF_TIME = 9000
 _EVAL = re.compile(r"eval-(\d+)")
 
 
@@ -115,7 +116,9 @@ def condition(status: Body, kind: str, wanted: str = "True") -> Body | None:
 
 
 def time(text: Any) -> datetime | None:
-    return datetime.fromisoformat(str(text)) if text else None
+    """A moment as the API writes it; None also where no clock can have shown it, so that spans can be added to all others."""
+    moment = datetime.fromisoformat(str(text)) if text else None
+    return moment if moment and moment.year < _END_OF_TIME else None
 
 
 def _order(state: Body) -> tuple[int, int]:

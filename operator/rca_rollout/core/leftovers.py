@@ -5,17 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rca_rollout.api.run import EvalRun
+from rca_rollout.core import names
 from rca_rollout.core.owners import owned
 
 type Body = Mapping[str, Any]
 
 
-def of_run(jobs: Iterable[Body], *, run_uid: str, current: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(name, UID) of this run's Jobs other than those named `current`: a crash came between the status that let go of
-    them and their deletion. What an older run of the same name left without an owner goes, too."""
-    kept = set(current)
-    old = [job for job in jobs if job["metadata"]["name"] not in kept]
-    return tuple(_ref(job) for job in old if owned(job, run_uid) and not _going(job)) + orphans(old)
+def of_run(jobs: Iterable[Body], run: EvalRun) -> tuple[tuple[str, str], ...]:
+    """(name, UID) of this run's Jobs of attempts that it has let go of: a crash came between the status that said so and
+    the deletion. What an older run of the same name left without an owner goes, too.
+
+    A Job of a later attempt is none: `run` may have been read before somebody else went on with it.
+    """
+    metadata, ref = run.metadata, run.status.job_ref
+    tried = {
+        names.job_name(metadata.name, metadata.uid, attempt) for attempt in range(1, run.status.attempts + 1)
+    }
+    let_go = tried - {ref.name if ref else ""}
+    known = list(jobs)
+    mine = [
+        job
+        for job in known
+        if owned(job, metadata.uid) and job["metadata"]["name"] in let_go and not _going(job)
+    ]
+    return tuple(map(_ref, mine)) + orphans(
+        job for job in known if not ref or job["metadata"]["name"] != ref.name
+    )
 
 
 def orphans(jobs: Iterable[Body]) -> tuple[tuple[str, str], ...]:

@@ -332,7 +332,6 @@ class RunReconciler:
         metadata, pods = run.metadata, sight.pods
         name = component.metadata.name if isinstance(component, RcaComponent) else ""
         siblings = siblings_of(world, metadata.namespace, run.spec.suite_ref.name, name)
-        ref = run.status.job_ref
         snapshot = RunSnapshot(
             run=run,
             component=component,
@@ -344,11 +343,7 @@ class RunReconciler:
             settings=RunSettings(world.settings.harness_image, world.settings.pull_policy),
             context=context_of(siblings) if isinstance(component, RcaComponent) else None,
             running=sight.running,
-            leftovers=leftovers.of_run(
-                sight.jobs,
-                run_uid=metadata.uid,
-                current=[ref.name] if ref else [],
-            ),
+            leftovers=leftovers.of_run(sight.jobs, run),
         )
         outcome = outcome_of(snapshot, sight.now)
         if isinstance(outcome, Broken) and outcome.pod and outcome.container:

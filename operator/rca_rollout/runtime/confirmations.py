@@ -17,15 +17,14 @@ from rca_rollout.api.confirmation import REPLICAS_LIMIT, HttpConfirmation
 from rca_rollout.core.confirming import (
     Answer,
     Question,
-    Replica,
     judge_replicas,
     judge_values,
     nobody,
     pause,
     read_modes,
-    ready_replicas,
 )
 from rca_rollout.core.lifecycle.live import NO_PROMETHEUS
+from rca_rollout.core.replicas import Replica, ready_replicas
 from rca_rollout.integrations.confirm import AT_ONCE, ReplicaError, Replicas
 from rca_rollout.integrations.prometheus import QueryError
 from rca_rollout.kube.errors import KubeError

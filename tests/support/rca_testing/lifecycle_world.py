@@ -21,7 +21,7 @@ from rca_rollout.api.common import ComponentPhase, ConditionType
 from rca_rollout.api.component_status import Transition
 from rca_rollout.api.decisions import HandledVerb
 from rca_rollout.api.values import format_time
-from rca_rollout.core.confirming import Answer, Replica, judge_replicas, question, read_modes
+from rca_rollout.core.confirming import Answer, judge_replicas, question, read_modes
 from rca_rollout.core.epoch import Sibling
 from rca_rollout.core.lifecycle import verbs
 from rca_rollout.core.lifecycle.conditions import Reading
@@ -36,6 +36,7 @@ from rca_rollout.core.lifecycle.snapshot import (
 )
 from rca_rollout.core.names import PREFIX
 from rca_rollout.core.problem import Problem
+from rca_rollout.core.replicas import Replica
 from rca_rollout.core.revision import Running
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.target import view_target

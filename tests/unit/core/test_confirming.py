@@ -16,14 +16,13 @@ from rca_rollout.api.common import Mode
 from rca_rollout.api.confirmation import HttpConfirmation, PodSelector, QueryConfirmation
 from rca_rollout.core.confirming import (
     Question,
-    Replica,
     judge_replicas,
     judge_values,
     pause,
     read_modes,
-    ready_replicas,
 )
 from rca_rollout.core.lifecycle.conditions import Subject
+from rca_rollout.core.replicas import Replica, ready_replicas
 
 KEY = "RcaMemory.Mode"
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)

@@ -208,7 +208,7 @@ _BESIDE: dict[str, tuple[tuple[str, Any], ...]] = {
 
 def _clock(path: str, good: tuple[Any, ...], bad: tuple[Any, ...], message: str) -> Case:
     """Of a field of schedule, budget or judge, whose other fields are as small as may be."""
-    return Case("EvalSuite", f"spec.{path}", good, bad, message, _BESIDE[path.split(".")[0]])
+    return Case("EvalSuite", f"spec.{path}", good, bad, message, _BESIDE[path.partition(".")[0]])
 
 
 def _suite(good: tuple[dict[str, Any], ...], bad: tuple[dict[str, Any], ...], message: str) -> Case:

@@ -19,10 +19,9 @@ _USAGE = st.builds(
 
 
 def document(usage: str) -> bytes:
-    answer = (
-        '{"variant": "With", "arm": "LivePath", "case": "case-0123abcd", "seconds": 1, "usage": %s}' % usage
-    )
-    return b'{"protocol": 1, "engine": {"name": "e", "version": "1"}, "predictions": [%s]}' % answer.encode()
+    run = '"variant": "With", "arm": "LivePath", "case": "case-0123abcd", "seconds": 1'
+    answer = f'{{{run}, "usage": {usage}}}'
+    return f'{{"protocol": 1, "engine": {{"name": "e", "version": "1"}}, "predictions": [{answer}]}}'.encode()
 
 
 def test_all_that_answers_say_is_added_up_exactly() -> None:

@@ -217,3 +217,34 @@ async def test_what_is_polled_writes_nothing_while_nothing_changes(lab: Lab) -> 
     before = len(lab.server.writes())
     await asyncio.sleep(600)
     assert len(lab.server.writes()) == before
+
+
+@pytest.mark.parametrize("number", range(0, 10, 2))
+@pytest.mark.parametrize("policy", ["Demote", "Hold"])
+async def test_killed_at_any_write_of_a_rollout_nothing_governs_unshown_and_the_next_one_goes_on(
+    lab: Lab, policy: str, number: int
+) -> None:
+    agent = Agent(lab, "r6", A)
+    everything(lab, workloadRef=WORKLOAD, promotion={"onNewRevision": policy})
+    first = lab.start()
+    await lab.phase("Active")
+    await lab.quiet(3)
+    start = len(lab.server.writes())
+    fault = Fault(
+        lambda call: call.writes and len(lab.server.writes()) == start + number + 1,
+        lab.server.kill,
+        late=bool(number % 4),
+    )
+    lab.server.faults.append(fault)
+    agent.roll("r7", B)
+    await lab.until(lambda: fault.hits or lab.mode() == "Active@r7", within=600)
+    await lab.kill(first)
+    lab.server.faults.clear()
+    await asyncio.sleep(30)
+    lab.start()
+    await lab.until(lambda: lab.mode() == "Active@r7", within=900)
+    await lab.phase("Active", within=600)
+    passed = [run for run in lab.list("evalruns") if (run.get("status") or {}).get("phase") == "Passed"]
+    assert len([run for run in passed if run["status"]["imageDigest"] == B]) >= 2
+    expected = ["Active@r6", "Active@r7"] if policy == "Hold" else ["Active@r6", "Shadow", "Active@r7"]
+    assert key_values(lab) == expected

@@ -26,6 +26,11 @@ class Reason(StrEnum):
 
     # What a component or run needs
     SUITE_NOT_FOUND = "SuiteNotFound", "The EvalSuite named by suiteRef does not exist in this namespace."
+    SUITE_UNREADABLE = (
+        "SuiteUnreadable",
+        "The EvalSuite, its dataset or its baseline may not be read: the operator has no right to it.",
+    )
+    TARGET_UNREADABLE = "TargetUnreadable", "The target may not be read: the operator has no right to it."
     SUITE_NOT_READY = (
         "SuiteNotReady",
         "The EvalSuite exists but cannot be used; its own Ready condition says why.",

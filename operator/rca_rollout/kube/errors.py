@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+FORBIDDEN = 403
+
 
 class KubeError(Exception):
     """A refused or failed request. `status` is the HTTP status (0: no answer), `message` the server's own sentence."""

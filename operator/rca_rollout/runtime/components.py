@@ -35,7 +35,7 @@ from rca_rollout.core.problem import Problem
 from rca_rollout.core.revision import Running, declared, effective_mode
 from rca_rollout.core.target import TargetView, view_target
 from rca_rollout.kube.client import REQUEST_TIMEOUT
-from rca_rollout.kube.errors import AlreadyExistsError, ConflictError, NotFoundError, RefusedError
+from rca_rollout.kube.errors import FORBIDDEN, AlreadyExistsError, ConflictError, NotFoundError, RefusedError
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS
 from rca_rollout.runtime.cache import Body
 from rca_rollout.runtime.confirmations import Confirmer
@@ -115,16 +115,10 @@ class ComponentReconciler:
         intent = component.status.intent
         if intent is None:
             self._written.pop(key, None)
-        target_name = spec.target.config_map_ref.name
         if component.metadata.deletion_timestamp:
             self._confirmation(key, component)  # nobody is asked any more
             return await self._observe_last(key, component)
-        target = view_target(
-            await world.config_map(namespace, target_name),
-            target_name,
-            spec.target.key,
-            world.settings.gitops_managers,
-        )
+        target = await self._target(component)
         running = await what_runs(world, component)
         runs: dict[str, EvalRun] = {}
         for raw in world.cache.runs_of_component(namespace, component.metadata.uid):
@@ -145,6 +139,17 @@ class ComponentReconciler:
             confirmation=self._confirmation(key, component),
         )
 
+    async def _target(self, component: RcaComponent) -> TargetView | Problem:
+        name, world = component.spec.target.config_map_ref.name, self._world
+        try:
+            config_map = await world.config_map(component.metadata.namespace, name)
+        except RefusedError as refused:
+            if refused.status != FORBIDDEN:
+                raise
+            text = f"ConfigMap {name} may not be read: {refused.message}; the chart's role has the rights"
+            return Problem(Reason.TARGET_UNREADABLE, text, stalled=True)
+        return view_target(config_map, name, component.spec.target.key, world.settings.gitops_managers)
+
     def _readings(self, key: Key, component: RcaComponent, running: Running | Problem) -> Readings | None:
         """What Prometheus answered last. What is due is asked meanwhile; nothing here waits for it."""
         if self._gatherer is None:
@@ -160,18 +165,11 @@ class ComponentReconciler:
     async def _observe_last(self, key: Key, component: RcaComponent) -> Snapshot:
         """Only what putting the key back depends on. What may not be read (rights go first when a namespace goes) is a
         problem like any other, and does not keep the object."""
-        intent, target = component.status.intent, component.spec.target
-        name = target.config_map_ref.name
-        view: TargetView | Problem
-        try:
-            config_map = await self._world.config_map(component.metadata.namespace, name)
-            view = view_target(config_map, name, target.key, self._world.settings.gitops_managers)
-        except RefusedError as refused:
-            view = Problem(Reason.WRITE_FAILED, f"ConfigMap {name} may not be read: {refused.message}")
+        intent = component.status.intent
         return Snapshot(
             component=component,
             suite=Problem(Reason.DELETED, "not needed any more"),
-            target=view,
+            target=await self._target(component),
             claimed_by=self._older_claim(component),
             written=intent is not None and self._written.get(key) == intent.issued_at,
         )

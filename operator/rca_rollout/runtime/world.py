@@ -14,7 +14,7 @@ from rca_rollout.api.suite import EvalSuite
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.suites import SuiteFacts, with_ledger
 from rca_rollout.kube.client import Kube
-from rca_rollout.kube.errors import ConflictError, NotFoundError
+from rca_rollout.kube.errors import FORBIDDEN, ConflictError, NotFoundError, RefusedError
 from rca_rollout.kube.resources import CONFIGMAPS, SUITES, Resource
 from rca_rollout.metrics.counters import Counters
 from rca_rollout.runtime.cache import Cache
@@ -57,6 +57,8 @@ class World:
             return Problem(
                 Reason.SUITE_NOT_FOUND, f"EvalSuite {name} does not exist in namespace {namespace}: create it"
             )
+        except RefusedError as refused:
+            return _unreadable(name, refused)
         return await self.resolve(body)
 
     async def resolve(self, body: Mapping[str, Any]) -> SuiteFacts | Problem:
@@ -72,7 +74,10 @@ class World:
         if isinstance(suite, InvalidSpec):
             name = body["metadata"]["name"]
             return Problem(Reason.INVALID_SPEC, f"EvalSuite {name}: {suite.message}", stalled=True)
-        found = await self.facts.of(suite, max_age=max_age)
+        try:
+            found = await self.facts.of(suite, max_age=max_age)
+        except RefusedError as refused:
+            return _unreadable(suite.metadata.name, refused)
         return with_ledger(found, suite.status.ledger)
 
     async def write_status(self, resource: Resource, body: Mapping[str, Any], status: dict[str, Any]) -> bool:
@@ -94,3 +99,14 @@ class World:
         except ConflictError:
             self.counters.conflicts.labels(metadata["namespace"], "status").inc()
             raise
+
+
+def _unreadable(name: str, refused: RefusedError) -> Problem:
+    """A right that is missing here must not keep anybody from being put back to Shadow. Raises what is no such refusal."""
+    if refused.status != FORBIDDEN:
+        raise refused
+    return Problem(
+        Reason.SUITE_UNREADABLE,
+        f"EvalSuite {name} or what it names may not be read: {refused.message}; the chart's role has the rights",
+        stalled=True,
+    )

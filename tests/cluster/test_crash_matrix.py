@@ -15,10 +15,11 @@ from functools import partial
 
 import pytest
 from rca_testing.api_world import OBSERVATION, ApiWorld
+from rca_testing.consumer import answering, confirmation, consumer_pod
 from rca_testing.deaths import Deaths, Road, Step, differences, go
 from rca_testing.worlds import Worlds
 
-pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds"), pytest.mark.timeout(1500)]
 
 STRIDE = 1000 if os.environ.get("RCA_TEST_THOROUGH") else 9
 
@@ -32,9 +33,34 @@ def _regress(world: ApiWorld) -> None:
     world.place.spec("RcaComponent", "live", guard={"interval": "1s"})
 
 
+def _confirmed(world: ApiWorld) -> None:
+    port = world.stack.enter_context(answering(world))
+    world.place.create(consumer_pod(world))
+    world.everything(confirmation=confirmation(port))
+
+
+def _back_and_confirmed(world: ApiWorld) -> bool:
+    status = world.status()
+    said = (status.get("confirmation") or {}).get("state")
+    return bool(status.get("phase") == "Blocked" and world.mode() == "Shadow" and said == "Confirmed")
+
+
+def _rolled(world: ApiWorld) -> bool:
+    status = world.status()
+    return bool(status.get("phase") == "Active" and status["promotion"]["revision"] == "r2")
+
+
 PROMOTED = Step(ApiWorld.everything, _phase("Active"))
 ROADS = (
-    Road("a promotion, a regression, a demotion by the guard", (PROMOTED, Step(_regress, _phase("Blocked")))),
+    Road(
+        "a promotion, a regression, a demotion by the guard, both confirmed",
+        (Step(_confirmed, _phase("Active")), Step(_regress, _back_and_confirmed)),
+    ),
+    Road(
+        "a new revision: back to Shadow, and to Active again",
+        (PROMOTED, Step(lambda world: world.place.spec("RcaComponent", "live", revision="r2"), _rolled)),
+        armed=1,
+    ),
     Road(
         "mode: Shadow",
         (

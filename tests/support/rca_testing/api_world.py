@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,8 @@ class ApiWorld:
     namespaces: str | None = None
     """What the operator watches: None for the namespace of this world, empty for the whole cluster."""
     process: QuickProcess | None = None
+    stack: ExitStack = field(default_factory=ExitStack)
+    """What ends with the world."""
     starts: int = 0
     started_at: float = 0.0
 
@@ -101,7 +103,11 @@ class ApiWorld:
 
     def suite(self, name: str = "suite", **job_settings: Any) -> Body:
         source = {"configMapRef": {"name": "incidents"}}
-        job = {"nodeSelector": self.machine.selector(), "tolerations": self.machine.tolerations(), **job_settings}
+        job = {
+            "nodeSelector": self.machine.selector(),
+            "tolerations": self.machine.tolerations(),
+            **job_settings,
+        }
         return {
             "apiVersion": "rca.bluerobin.io/v1alpha1",
             "kind": "EvalSuite",
@@ -175,11 +181,17 @@ def api_world(
         world = ApiWorld(Place(api, namespace), machine, wire, folder)
 
         def script(pod: Body) -> Ending | None:
-            return None if world.held else measured(pod, {"With": world.lost} if world.lost else {})
+            evaluates = any(each["name"] == "scorecard" for each in pod["spec"]["containers"])
+            return (
+                None
+                if world.held or not evaluates
+                else measured(pod, {"With": world.lost} if world.lost else {})
+            )
 
         machine.scripts[namespace] = script
         try:
             yield world
         finally:
             world.kill()
+            world.stack.close()
             machine.scripts.pop(namespace, None)

@@ -16,7 +16,7 @@ from rca_testing.supervisor import Supervisor
 from rca_testing.wire import Sent
 from rca_testing.wire_faults import Kill, Rule
 
-_TIMES = frozenset({"at", "since", "lastTransitionTime", "uid", "renewTime"})
+_TIMES = frozenset({"at", "since", "lastTransitionTime", "uid", "deadline"})
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 # The UID of the run is in the name of its Job.

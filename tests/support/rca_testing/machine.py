@@ -49,7 +49,7 @@ class Ending:
 
 
 type Script = Callable[[Body], Ending | None]
-"""What becomes of a Pod; None: it runs, until `Machine.end` is told."""
+"""What becomes of a Pod; None: it runs, ready and on loopback, until `Machine.end` is told."""
 
 
 def containers(pod: Body) -> list[str]:
@@ -261,7 +261,9 @@ class Machine:
         script = self.scripts.get(pod["metadata"]["namespace"])
         ending = script(pod) if script else None
         if ending is None:
-            await self._status(pod, {"phase": "Running", "startTime": _now()})
+            ready = {"type": "Ready", "status": "True", "lastTransitionTime": _now()}
+            where = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+            await self._status(pod, {"phase": "Running", "startTime": _now(), "conditions": [ready], **where})
         else:
             await self._end(pod, ending)
 

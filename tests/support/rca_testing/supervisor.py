@@ -33,7 +33,7 @@ class Supervisor:
             time.sleep(_PAUSE)
         self.world.start()
 
-    def until(self, arrived: Callable[[ApiWorld], object], within: float = 120) -> float:
+    def until(self, arrived: Callable[[ApiWorld], object], within: float = 400) -> float:
         """Seconds that it took."""
         begun = time.monotonic()
         while True:

@@ -155,9 +155,12 @@ def _image_moved(draft: Draft, run: EvalRun) -> bool:
         return False
     if inputs.image_digest is not None:
         return False
-    draft.eval_image = EvalImage(image=inputs.image, digest=digest)
+    found = EvalImage(image=inputs.image, digest=digest)
+    if found == draft.eval_image:
+        return False  # seen to have moved already: a run of two images, say
+    draft.eval_image = found
     draft.retry = None
-    return draft.eval_image != draft.old.eval_image
+    return True
 
 
 def _count(draft: Draft, current: CurrentRun, run: EvalRun) -> None:

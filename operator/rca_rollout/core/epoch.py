@@ -17,6 +17,7 @@ from rca_rollout.core.revision import Running, declared
 from rca_rollout.core.suites import SuiteFacts
 
 _DIGITS = 16
+TAG = "the image behind the suite's tag"
 
 
 def epoch_parts(
@@ -55,7 +56,7 @@ def epoch_parts(
     if running.digest:
         parts["the workload's image"] = running.digest
     if pinned and pinned.image == suite.image and not running.image:
-        parts["the image behind the suite's tag"] = pinned.digest
+        parts[TAG] = pinned.digest
     return parts
 
 

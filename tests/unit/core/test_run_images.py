@@ -205,3 +205,21 @@ def test_a_tag_that_is_moved_back_brings_no_evidence_back() -> None:
         assert live.status.evidence is None
         epochs.add(live.status.epoch)
     assert len(epochs) == 3, "of the tag unseen, of B and of A"
+
+
+def test_nodes_that_hold_different_images_under_one_tag_do_not_make_run_after_run() -> None:
+    live = World()
+    live.suite = suites.facts(job={"image": "e:1"})
+    live.run_and_pass()
+    live.pass_time(minutes=31)
+    waits = []
+    for digest in (B, A, B, A):
+        live.settle()
+        inputs = {"image": "e:1", "revision": "v1"}
+        live.end_run("Inconclusive", reason="ImageChanged", imageDigest=digest, inputs=inputs)
+        live.settle()
+        assert live.status.current_run is None
+        assert live.wake is not None
+        waits.append((live.wake - live.now).total_seconds())
+        live.now = live.wake
+    assert waits == [10, 20, 40, 80]

@@ -94,7 +94,8 @@ def doubt_the_future(draft: Draft) -> None:
     runs = draft.evidence.runs
     if any(run.started_at and run.started_at > draft.now for run in runs):
         known = (
-            run.evolve(started_at=None) if run.started_at and run.started_at > draft.now else run for run in runs
+            run.evolve(started_at=None) if run.started_at and run.started_at > draft.now else run
+            for run in runs
         )
         draft.evidence = draft.evidence.evolve(runs=tuple(known))
 
@@ -141,9 +142,7 @@ def prune(draft: Draft) -> None:
     if isinstance(suite, Problem):
         return
     ended = map(history.finished, draft.snapshot.runs.values())
-    for run in history.surplus(
-        ended, suite.spec.history_limits, kept=history.referred(draft.plan().status)
-    ):
+    for run in history.surplus(ended, suite.spec.history_limits, kept=history.referred(draft.plan().status)):
         draft.actions.append(DeleteRun(run.name, run.uid))
 
 
@@ -159,7 +158,8 @@ def _image_moved(draft: Draft, run: EvalRun) -> bool:
     if found == draft.eval_image:
         return False  # seen to have moved already: a run of two images, say
     draft.eval_image = found
-    draft.retry = None
+    # Nodes that hold different images under one tag would make one run after the other.
+    draft.back_off(Reason.IMAGE_CHANGED, run.status.message or "the suite's tag has moved")
     return True
 
 

@@ -15,7 +15,7 @@ from rca_rollout.api.common import ConditionType, EffectiveMode, Mode
 from rca_rollout.api.component_status import Promotion
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.revision import EpochPart, OnNewRevision
-from rca_rollout.core.epoch import changed_parts, epoch_parts, stored_parts
+from rca_rollout.core.epoch import TAG, changed_parts, epoch_parts, stored_parts
 from rca_rollout.core.lifecycle import promotion
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.problem import Problem
@@ -70,6 +70,7 @@ def settle_epoch(draft: Draft, suite: SuiteFacts) -> None:
     if draft.epoch == epoch:
         draft.epoch_parts, draft.running, draft.image_digest = parts, running.identity, running.digest
         return
+    moved = draft.epoch is not None and changed_parts(draft.epoch_parts, parts) == (TAG,)
     if draft.epoch is not None:
         what = _what_changed(draft, parts, running)
         if draft.transition is None or draft.transition.reason != Reason.GOVERNS_AGAIN:
@@ -80,7 +81,9 @@ def settle_epoch(draft: Draft, suite: SuiteFacts) -> None:
     draft.revision = running.revision
     draft.epoch_parts, draft.running, draft.image_digest = parts, running.identity, running.digest
     draft.block = draft.block if draft.block and draft.block.epoch == epoch else None
+    retry = draft.retry
     draft.restart()
+    draft.retry = retry if moved else None
 
 
 def tell(draft: Draft) -> None:

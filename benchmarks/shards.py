@@ -1,7 +1,8 @@
 """What an evaluation of many incidents takes, step by step: `python -m benchmarks.shards INCIDENTS SHARDS [--memory]`.
 
 The incidents are generated: 735 as large as real ones, or as many small ones as fit into a dataset. Every step is a
-process of its own, as in the Job, one after the other; time is that of the wall, memory the largest of a process.
+process of its own, as in the Job, one after the other; time is that of the processor (without the store's), memory the largest of a
+process. With `--plain` the engine is one of ten lines that asks no graph: for what comes before and after it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from decimal import Decimal
 from itertools import pairwise
@@ -34,18 +34,21 @@ def main() -> None:
     arguments.add_argument("incidents", type=int)
     arguments.add_argument("shards", type=int)
     arguments.add_argument("--memory", action="store_true", help="what the reference engine remembers, too")
+    arguments.add_argument("--first", type=int, help="only so many of the shards, and no verdict")
+    arguments.add_argument("--plain", action="store_true", help="an engine that ranks by error rate")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="rca-shards-") as folder:
-        _run(Path(folder), given.incidents, given.shards, memory=given.memory)
+        _run(Path(folder), given)
 
 
-def _run(folder: Path, size: int, shards: int, *, memory: bool) -> None:
+def _run(folder: Path, given: argparse.Namespace) -> None:
+    size, shards = given.incidents, given.shards
     data = dataset(size)
     (folder / "truth.json").write_bytes(data)
     print(f"{size} incidents, {len(data) / 1e6:.1f} MB, {shards} shards")
     taken: dict[str, list[tuple[float, float]]] = defaultdict(list)
     logs = []
-    for index in range(shards):
+    for index in range(given.first or shards):
         place = folder / str(index)
         (place / "output" / "1").mkdir(parents=True)
         (place / "output" / "2").mkdir(parents=True)
@@ -59,7 +62,7 @@ def _run(folder: Path, size: int, shards: int, *, memory: bool) -> None:
             "RCA_EVAL_RUN": "bench-1",
             "RCA_EVAL_TERMINATION_LOG": str(place / "told"),
             **({"RCA_EVAL_SHARDS": str(shards), "RCA_EVAL_SHARD": str(index)} if shards > 1 else {}),
-            **({"RCA_EVAL_MEMORY": "Prequential"} if memory else {}),
+            **({"RCA_EVAL_MEMORY": "Prequential"} if given.memory else {}),
         }
         taken["prepare"].append(_step("prepare", env, place))
         for repeat in ("1", "2"):
@@ -67,7 +70,8 @@ def _run(folder: Path, size: int, shards: int, *, memory: bool) -> None:
                 "RCA_EVAL_INCIDENTS": str(place / "incidents" / repeat),
                 "RCA_EVAL_OUTPUT": str(place / "output" / repeat),
             }
-            taken["engine"].append(_step("engine", {**env, **mine}, place))
+            engine = "plain" if given.plain else "engine"
+            taken[engine].append(_step(engine, {**env, **mine}, place))
         taken["scorecard"].append(_step("scorecard", env, place))
         logs.append(place / "scorecard.log")
         if index == 0:
@@ -78,6 +82,8 @@ def _run(folder: Path, size: int, shards: int, *, memory: bool) -> None:
         print(
             f"{name}: {max(times):.1f} s the longest, {sum(times):.1f} s all together, {max(peaks):.0f} MiB"
         )
+    if given.first:
+        return
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.shards_verdict", *map(str, logs)], check=True, capture_output=True
     )
@@ -85,15 +91,13 @@ def _run(folder: Path, size: int, shards: int, *, memory: bool) -> None:
 
 
 def _step(name: str, env: dict[str, str], place: Path) -> tuple[float, float]:
-    begun = time.perf_counter()
+    program = ["benchmarks.shards_plain"] if name == "plain" else ["rca_eval.job", name]
     with (place / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "rca_eval.job", name], env={**os.environ, **env}, stdout=log
-        )
+        process = subprocess.Popen([sys.executable, "-m", *program], env={**os.environ, **env}, stdout=log)
         _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{name} ended with {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - begun, usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def _variants() -> str:

@@ -22,10 +22,12 @@ from rca_eval.contract import (
     pack,
     parse_scorecard,
     read_scorecard,
+    unpack,
 )
 from rca_eval.contract.frames import read_part
 from rca_eval.contract.merge import merge
-from rca_eval.contract.part import parse_part
+from rca_eval.contract.part import ScorecardPart, parse_part
+from rca_eval.contract.sharing import Pool
 from rca_eval.gate import GateContext, GatePolicy, evaluate
 
 
@@ -33,14 +35,16 @@ def main() -> None:
     logs = [Path(name).read_bytes() for name in sys.argv[1:]]
     whole = len(logs) == 1
     documents = [(read_scorecard(raw)[1] if whole else read_part(raw)[1]) for raw in logs]
-    packed = [len(pack(one)) for one in documents]
+    packed = [pack(one) for one in documents]
     print(
-        f"parts: {sum(map(len, documents)) / 1e6:.1f} MB plain, {sum(packed) / 1e6:.2f} MB packed, "
-        f"the largest {max(packed) / 1024:.0f} KiB"
+        f"parts: {sum(map(len, documents)) / 1e6:.1f} MB plain, {sum(map(len, packed)) / 1e6:.2f} MB packed, "
+        f"the largest {max(map(len, packed)) / 1024:.0f} KiB"
     )
+    if not whole:
+        documents, logs = packed, []
     card: Scorecard = _timed(
         "parse and merge",
-        lambda: parse_scorecard(documents[0]) if whole else merge([parse_part(one) for one in documents]),
+        lambda: parse_scorecard(documents[0]) if whole else merge(_parts(documents)),
     )
     baseline = _baseline(card)
     verdict = _timed(
@@ -54,6 +58,12 @@ def main() -> None:
     print(
         f"the whole: {len(canonical(card)) / 1e6:.1f} MB plain, {len(pack(canonical(card))) / 1e6:.2f} MB packed"
     )
+
+
+def _parts(documents: list[bytes]) -> list[ScorecardPart]:
+    """One after the other, as the operator reads them."""
+    pool = Pool()
+    return [pool.share(parse_part(unpack(documents.pop(0)))) for _ in list(documents)]
 
 
 def _timed[T](name: str, do: Callable[[], T]) -> T:

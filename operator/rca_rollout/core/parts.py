@@ -15,6 +15,7 @@ from typing import Any
 from rca_eval.contract import ContractError, canonical, pack, sha256, unpack
 from rca_eval.contract.frames import read_part
 from rca_eval.contract.merge import merge
+from rca_eval.contract.model import MIB
 from rca_eval.contract.part import ScorecardPart, parse_part
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun
@@ -26,6 +27,8 @@ from rca_rollout.core.readings import SCORECARD_KEY, Reading, keeping
 from rca_rollout.core.shards import shard_name
 
 INDEX_KEY = "parts.json"
+WHOLE_LIMIT = 64 * MIB
+"""Of all parts together, unpacked: what a verdict holds in memory is several times as much."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,12 @@ def part_from_log(run: EvalRun, index: int, raw: bytes, announced: str) -> PartR
         part, document = read_part(raw, expected_sha256=announced)
     except ContractError as error:
         return Problem(error.reason, f"{shard_name(index, _count(run))}: {error.message}")
+    if len(document) > WHOLE_LIMIT // _count(run):
+        text = (
+            f"{shard_name(index, _count(run))}: its part has {len(document)} bytes unpacked, and the whole may have "
+            f"{WHOLE_LIMIT}: return fewer candidates or terms, or evaluate fewer incidents"
+        )
+        return Problem(Reason.SCORECARD_TOO_LARGE, text)
     return _of_another(run, index, part) or PartReading(index, document, sha256(document))
 
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from rca_eval.contract.part import ScorecardPart
+from rca_eval.contract.sharing import Pool
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun
 from rca_rollout.core.names import part_name, scorecard_name
@@ -113,14 +114,14 @@ class Scorecards:
             return Unindexed()
         if problem := check_index(run, index):
             return problem
-        parts: list[ScorecardPart] = []
+        parts, pool = list[ScorecardPart](), Pool()
         for shard in run.status.shards:
             name = part_name(run.metadata.name, run.status.attempts, shard.index)
             stored = await self._world.config_map(namespace, name)
             part = await asyncio.to_thread(part_from_store, run, shard, stored)
             if not isinstance(part, ScorecardPart):
                 return part
-            parts.append(part)
+            parts.append(await asyncio.to_thread(pool.share, part))
         return await asyncio.to_thread(merged, run, parts)
 
     async def _log(self, run: EvalRun, pod: Mapping[str, Any]) -> bytes | Problem:

@@ -18,7 +18,7 @@ from rca_testing.parts import cut
 from rca_eval.contract import canonical, encode_frame, pack
 from rca_eval.contract.dealing import Share
 from rca_rollout.api.run_status import ShardResult
-from rca_rollout.core import names
+from rca_rollout.core import names, parts
 from rca_rollout.core.jobs import JobInputs, build_job
 from rca_rollout.core.parts import (
     INDEX_KEY,
@@ -350,3 +350,11 @@ def test_a_part_of_another_shard_or_attempt_is_refused_when_it_is_read() -> None
         assert isinstance(found, Problem)
         assert found.reason == "ShardMismatch"
         assert found.message.startswith("shard 2 of 3")
+
+
+def test_a_part_that_is_too_large_for_its_share_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "WHOLE_LIMIT", 3000)
+    found = part_from_log(_run(), 1, FRAMES[1].text.encode(), FRAMES[1].sha256)
+    assert isinstance(found, Problem)
+    assert found.reason == "ScorecardTooLarge"
+    assert found.message.startswith("shard 2 of 3")

@@ -29,6 +29,7 @@ from rca_eval.contract.dealing import WHOLE, Share, deal, parse_share
 from rca_eval.contract.frames import pack, read_part
 from rca_eval.contract.merge import merge
 from rca_eval.contract.part import ScorecardPart, parse_part
+from rca_eval.contract.sharing import Pool
 from rca_eval.data import ground_truth_bytes
 from rca_eval.job.commands import engine_command, prepare_command, run_command, scorecard_command
 from rca_eval.job.parts import read_part_file
@@ -425,6 +426,17 @@ def test_the_command_refuses_a_part_that_is_missing_and_a_whole_among_parts(tmp_
         assert "Traceback" not in answer.stderr
         assert not target.exists()
     assert two.shard.index == 1
+
+
+def test_parts_that_share_equal_values_are_the_same_parts() -> None:
+    """As the operator holds them: the whole is the same to the last byte, and equal candidates are one object."""
+    pool, plain = Pool(), made.parts(DATA, 3)
+    shared = [pool.share(parse_part(canonical(part))) for part in plain]
+    assert shared == plain
+    assert canonical(merge(shared)) == canonical(merge(plain))
+    rows = [row for arm in merge(shared).deterministic.arms_of("With") or () for row in arm.incidents]
+    seen = [one for row in rows for one in row.candidates]
+    assert len({id(one) for one in seen}) == len({(one.key, one.score) for one in seen}) < len(seen)
 
 
 def _rca_eval(*arguments: str) -> subprocess.CompletedProcess[str]:

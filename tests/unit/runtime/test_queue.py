@@ -238,3 +238,26 @@ async def test_a_held_key_is_not_due_before_its_time_whatever_is_heard_of_it(
     queue.done(A)
     queue.add(A)
     assert await queue.take() == A
+
+
+async def test_what_is_urgent_goes_first_and_is_done_once() -> None:
+    queue = WorkQueue(lambda: 0.0)
+    keys = [Key("EvalRun", "shop", name) for name in "abc"]
+    for key in keys:
+        queue.add(key)
+    queue.add(keys[2], urgent=True)
+    queue.add(keys[2], urgent=True)
+    assert queue.depth == 3
+    taken = [await queue.take() for _ in range(3)]
+    assert taken == [keys[2], keys[0], keys[1]]
+    assert queue.depth == 0
+
+
+async def test_what_becomes_urgent_in_work_is_due_again() -> None:
+    queue = WorkQueue(lambda: 0.0)
+    key = Key("EvalRun", "shop", "a")
+    queue.add(key)
+    assert await queue.take() == key
+    queue.add(key, urgent=True)
+    queue.done(key)
+    assert await queue.take() == key

@@ -206,15 +206,15 @@ def _measured(
 
 
 async def _settled(operator: Operator, within: float = 60.0) -> None:
-    """Until the operator has sent nothing for a second."""
+    """Until the operator has sent nothing for two seconds."""
     deadline, last, since = time.monotonic() + within, -1.0, time.monotonic()
     while time.monotonic() < deadline:
         sent = sum(n for kind, n in operator.requests().items() if "leases" not in kind)
         if sent != last:
             last, since = sent, time.monotonic()
-        elif time.monotonic() - since > 1:
+        elif time.monotonic() - since > 2:
             return
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(2)  # each look makes the operator write out all its metrics
 
 
 async def _writes(api: Api) -> dict[str, float]:

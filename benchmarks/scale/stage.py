@@ -76,7 +76,9 @@ async def _suite(api: Api, number: int) -> None:
         "labels": {"rca.bluerobin.io/watch": "Enabled"},
         "annotations": {"rca.bluerobin.io/keys": KEY},
     }
-    suite = {"dataset": source, "baseline": source, "maxConcurrentRuns": PER_SUITE}
+    suite: Body = {"dataset": source, "baseline": source, "maxConcurrentRuns": PER_SUITE}
+    # All stay: what is measured is the evaluation, and not the tidying away.
+    suite["historyLimits"] = {"passed": 100, "other": 100}
     component = {
         "suiteRef": {"name": name},
         "revision": REVISION,

@@ -14,8 +14,8 @@ type ObjectKey = tuple[str, str]
 type Index = Mapping[ObjectKey, Iterable[Body]]
 
 
-KOPF_VIEWS = ("components", "runs", "open_runs", "suites")
-VIEWS = (*KOPF_VIEWS, "jobs", "pods")
+KOPF_VIEWS = ("components", "runs", "suites")
+VIEWS = (*KOPF_VIEWS, "open_runs", "jobs", "pods")
 
 
 _KEPT = (
@@ -69,6 +69,36 @@ class View:
         return len(new)
 
 
+class OpenRuns(Mapping[ObjectKey, Iterable[Body]]):
+    """The runs that have not ended, by namespace and suite. Kept beside kopf's index of all runs, and with it: a second
+    index would be another call for every event."""
+
+    def __init__(self) -> None:
+        self._by_suite: dict[ObjectKey, dict[str, Body]] = {}
+
+    def __getitem__(self, key: ObjectKey) -> Iterable[Body]:
+        return self._by_suite[key].values()
+
+    def __iter__(self) -> Iterator[ObjectKey]:
+        return iter(self._by_suite)
+
+    def __len__(self) -> int:
+        return len(self._by_suite)
+
+    def note(self, body: Body) -> None:
+        """As it is now. The suite of a run cannot change."""
+        if is_open(body):
+            self._by_suite.setdefault(_place(body), {})[_uid(body)] = body
+        else:
+            self.drop(body)
+
+    def drop(self, body: Body) -> None:
+        runs = self._by_suite.get(_place(body), {})
+        runs.pop(_uid(body), None)
+        if not runs:
+            self._by_suite.pop(_place(body), None)
+
+
 class Cache:
     """Bound once, when kopf has made its indices; they are complete before the first handler is called."""
 
@@ -77,8 +107,11 @@ class Cache:
         self.complete = False
         """Whether everything has been listed once."""
         self._echoes: set[tuple[str, str]] = set()
+        self.opened = OpenRuns()
 
     def bind(self, **indices: Index) -> None:
+        if "runs" in indices and "open_runs" not in indices:
+            indices["open_runs"] = self.opened
         for kind, index in indices.items():
             self.views[kind].bind(index)
 
@@ -176,6 +209,10 @@ def slim(body: Body) -> dict[str, Any]:
     """An object without its managed fields."""
     metadata = {k: v for k, v in body["metadata"].items() if k != "managedFields"}
     return {**body, "metadata": metadata}
+
+
+def _place(body: Body) -> ObjectKey:
+    return str(body["metadata"]["namespace"]), _suite(body)
 
 
 def _version(body: Body) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from rca_rollout.runtime.children import Children
 from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key, WorkQueue
 
+_TOGETHER = 0.25  # seconds
 STUCK_AFTER = 180.0  # seconds in one reconciliation before the process counts as ill; requests end after 10
 
 
@@ -65,10 +66,22 @@ def children_of(queue: WorkQueue, cache: Cache) -> Mapping[str, Children]:
 
     def changed(namespace: str, run: str, body: Body) -> None:
         # Before kopf has listed all, a run's suite and siblings may not be there; every run is looked at then anyway.
-        if cache.complete:
+        if not cache.complete:
+            return
+        key = Key("EvalRun", namespace, run)
+        status = body.get("status") or {}
+        if (
+            status.get("completionTime")
+            or status.get("phase") == "Failed"
+            or body["metadata"].get("deletionTimestamp")
+        ):
             # A verdict is waited for by somebody, and who has a Job that ended makes room for those that wait for a turn.
-            ended = bool((body.get("status") or {}).get("completionTime"))
-            queue.add(Key("EvalRun", namespace, run), urgent=ended)
+            queue.add(key, urgent=True)
+        elif any(job["status"].get("completionTime") for job in cache.jobs_of_run(namespace, run)):
+            queue.add(key, urgent=True)
+        else:
+            # A Job and its Pod change some six times until they run, and nothing follows from most of it.
+            queue.add_after(key, _TOGETHER)
 
     return {
         "jobs": Children(JOBS, MANAGED_SELECTOR, slim_job, changed),
@@ -102,26 +115,25 @@ def register(
             raise kopf.PermanentError(f"{key} has been in work for {seconds:.0f} s")
         return {"depth": queue.depth, "working": queue.working}
 
-    _indices(registry)
+    _indices(registry, cache)
     _own_kinds(registry, cache, queue)
     _config_maps(registry, cache, queue)
     # kopf logs a line per event and handler at INFO; a state change is worth a line, an event is not.
     logging.getLogger("kopf.objects").setLevel(logging.WARNING)
 
 
-def _indices(registry: kopf.OperatorRegistry) -> None:
+def _indices(registry: kopf.OperatorRegistry, cache: Cache) -> None:
     # Coroutines, though nothing is waited for: kopf hands plain functions to a thread, for every event.
     async def whole(**kwargs: Any) -> Any:
         return {(kwargs["namespace"], kwargs["name"]): slim(dict(kwargs["body"]))}
 
-    async def open_by_suite(**kwargs: Any) -> Any:
-        body = kwargs["body"]
-        # Nothing, and not None: kopf keeps what it had where an index says None.
-        return {(kwargs["namespace"], suite_of(body)): slim(dict(body))} if is_open(body) else {}
+    async def run(**kwargs: Any) -> Any:
+        body = slim(dict(kwargs["body"]))
+        cache.opened.note(body)
+        return {(kwargs["namespace"], kwargs["name"]): body}
 
     kopf.index(GROUP, VERSION, "rcacomponents", id="components", registry=registry)(whole)
-    kopf.index(GROUP, VERSION, "evalruns", id="runs", registry=registry)(whole)
-    kopf.index(GROUP, VERSION, "evalruns", id="open_runs", registry=registry)(open_by_suite)
+    kopf.index(GROUP, VERSION, "evalruns", id="runs", registry=registry)(run)
     kopf.index(GROUP, VERSION, "evalsuites", id="suites", registry=registry)(whole)
 
 
@@ -166,6 +178,8 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
     async def run_changed(**kwargs: Any) -> None:
         namespace, name, body = kwargs["namespace"], kwargs["name"], kwargs["body"]
         cache.complete = True
+        if kwargs["type"] == "DELETED":
+            cache.opened.drop(body)
         if not cache.is_echo(body):
             queue.add(Key("EvalRun", namespace, name))
         # Runs that people make are nothing to their component.

@@ -62,14 +62,15 @@ from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.opinions import Opinions
 from rca_rollout.runtime.parsed import parsed
 from rca_rollout.runtime.queue import Key
-from rca_rollout.runtime.scorecards import SMALL, Scorecards
+from rca_rollout.runtime.scorecards import Scorecards
 from rca_rollout.runtime.workloads import what_runs
 from rca_rollout.runtime.world import World
 
 log = logging.getLogger("rca_rollout.runs")
 
 
-_WORDS = ("reason", "message", "conditions", "jobRef", "observedGeneration")
+_WORDS = ("reason", "message", "conditions", "jobRef", "imageDigest", "observedGeneration")
+_SMALL = 256 * 1024  # bytes of a document that is judged at once
 _STEPS = 8  # more than a run has
 # How long a status may be silent about what is only good to know: what its Pod waits for, and the UID of its Job.
 _PATIENCE = timedelta(seconds=5)
@@ -217,16 +218,12 @@ class RunReconciler:
         """The Job has succeeded: its scorecard is read, stored and judged."""
         async with AsyncExitStack() as turn:
             await turn.enter_async_context(self._scorecard)
-            read = await self._scorecards.read(snapshot, outcome)
+            read = await self._scorecards.read(snapshot, outcome, again=sight.live)
             read = await self._opinions.hear(read, outcome)
-            small = isinstance(read.reading, Reading) and len(read.reading.document or b"") in range(
-                1, SMALL * 4
-            )
+            small = isinstance(read.reading, Reading) and 0 < len(read.reading.document or b"") < _SMALL
             if small:
                 await turn.aclose()
-            plan = (
-                decide_run(read, sight.now) if small else await asyncio.to_thread(decide_run, read, sight.now)
-            )
+            read, plan = await self._settle(sight, read, small=small)
             self._doubt(sight, plan)
             wake = await self._apply(sight, read, plan)
             if not any(isinstance(action, StoreScorecard) for action in plan.actions) or _ended(sight.run):
@@ -239,11 +236,19 @@ class RunReconciler:
                 kept = await self._scorecards.stored(sight.run, outcome.pod)
             if kept is None:
                 return wake
-            read = _with(read, reading=kept)
+            read, plan = await self._settle(sight, _with(read, run=sight.run, reading=kept), small=small)
+            return await self._apply(sight, read, plan)
+
+    async def _settle(self, sight: _Sight, read: RunSnapshot, *, small: bool) -> tuple[RunSnapshot, RunPlan]:
+        """The steps that only say something of the run, up to the first that does something; a thread takes large ones."""
+        while True:
             plan = (
                 decide_run(read, sight.now) if small else await asyncio.to_thread(decide_run, read, sight.now)
             )
-            return await self._apply(sight, read, plan)
+            if not _goes_on(sight.run, plan, sight.now):
+                return read, plan
+            sight.run = sight.run.model_copy(update={"status": plan.status})
+            read = _with(read, run=sight.run)
 
     async def _sweep(self, key: Key) -> None:
         """Deletes what a run left behind that was deleted without what it owns."""
@@ -271,7 +276,9 @@ class RunReconciler:
         world, run, now = self._world, sight.run, sight.now
         uid = run.metadata.uid
         status = plan.status.to_dict()
-        if not plan.actions and not plan.event and _says_no_more(sight.body.get("status") or {}, status):
+        # An intent is written before what it is for; a scorecard is kept for a run whose intent was its Job.
+        free = all(isinstance(action, StoreScorecard) for action in plan.actions)
+        if free and not plan.event and _says_no_more(sight.body.get("status") or {}, status):
             since = self._silent.setdefault(uid, now)
             if now < since + _PATIENCE:
                 return earliest(plan.wake_at, since + _PATIENCE)
@@ -423,7 +430,7 @@ class RunReconciler:
                 except NotFoundError:
                     return
             case StoreScorecard(reading=reading):
-                small = len(reading.document or b"") in range(1, SMALL * 4)
+                small = 0 < len(reading.document or b"") < _SMALL
                 packed = (
                     store_body(run, reading) if small else await asyncio.to_thread(store_body, run, reading)
                 )

@@ -45,11 +45,13 @@ class Scorecards:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    async def read(self, snapshot: RunSnapshot, outcome: Succeeded | Collecting | Collected) -> RunSnapshot:
-        """The snapshot with what was read. Raises `TransientError` where it may be there a moment later."""
+    async def read(
+        self, snapshot: RunSnapshot, outcome: Succeeded | Collecting | Collected, *, again: bool = False
+    ) -> RunSnapshot:
+        """The snapshot with what was read. `again`: it may well be stored already. Raises `TransientError` where it may be there a moment later."""
         match outcome:
             case Succeeded(pod=pod):
-                return replace(snapshot, reading=await self._whole(snapshot.run, pod))
+                return replace(snapshot, reading=await self._whole(snapshot.run, pod, again=again))
             case Collecting():
                 return replace(snapshot, part=await self._part(snapshot.run, outcome))
         found = await self._merged(snapshot.run)
@@ -65,11 +67,13 @@ class Scorecards:
         stored = await self._world.config_map(run.metadata.namespace, scorecard_name(run.metadata.name))
         return None if stored is None else await asyncio.to_thread(from_store, run, stored, announced)
 
-    async def _whole(self, run: EvalRun, pod: Mapping[str, Any]) -> Reading | Problem:
+    async def _whole(self, run: EvalRun, pod: Mapping[str, Any], *, again: bool) -> Reading | Problem:
         """The scorecard of one piece, from the log, or from where it is stored when the log is gone."""
         announced = announced_digest(pod)
         if isinstance(announced, Problem):
             return announced
+        if again and (kept := await self.stored(run, pod)) is not None:
+            return kept
         try:
             raw = await self._log(run, pod)
         except TransientError:

@@ -127,6 +127,8 @@ def held_back(draft: Draft) -> None:
         reason, text = draft.retry.reason or reason, f"waits for a verdict: {draft.retry.message}"
     elif draft.evidence.passing:
         text = "waits for the end of the observation"
+    if draft.current_run and not draft.retry:
+        text += f"; {draft.current_run.trigger} run {draft.current_run.name} is under way"
     draft.condition(ConditionType.PROMOTED, False, reason, text)
 
 

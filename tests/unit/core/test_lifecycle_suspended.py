@@ -130,3 +130,14 @@ def test_a_regression_seen_after_the_pause_demotes() -> None:
     world.edit(suspend=False)
     world.settle()
     assert (world.value, world.phase) == ("Shadow", ComponentPhase.BLOCKED)
+
+
+def test_a_component_that_is_suspended_from_the_first_has_all_conditions_that_people_look_for() -> None:
+    world = World(suspend=True)
+    world.settle()
+    assert world.why(ConditionType.PROMOTED) == ("False", "Suspended")
+    assert world.why(ConditionType.READY) == ("True", "Suspended")
+    assert world.why(ConditionType.TARGET_IN_SYNC) == ("True", "InSync")
+    world.edit(suspend=False)
+    world.settle()
+    assert world.why(ConditionType.PROMOTED) == ("False", "NotPromoted")

@@ -51,6 +51,7 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
         return draft.plan()
     _advance(draft)
     live.tell(draft)
+    _say_what_is_not_known(draft)
     revision.tell(draft)
     confirmation.tell(draft)
     deletion.keep_finalizer(draft, owns_key=snapshot.claimed_by is None)
@@ -139,6 +140,14 @@ def _with_suite(draft: Draft, suite: SuiteFacts, target: TargetView) -> None:
     evidence.prune(draft)
 
 
+def _say_what_is_not_known(draft: Draft) -> None:
+    """No condition that people look for is missing, also where the first thing to do is a write that is under way."""
+    for kind in (ConditionType.READY, ConditionType.PROMOTED, ConditionType.TARGET_IN_SYNC):
+        if reason_of(draft.conditions, kind) is None:
+            text = f"not known yet: {draft.key} of ConfigMap {draft.config_map} is being looked at"
+            draft.condition(kind, None, Reason.INITIALIZING, text)
+
+
 def _claim_problem(draft: Draft) -> Problem | None:
     older = draft.snapshot.claimed_by
     if older is None:
@@ -209,6 +218,8 @@ def _suspended(draft: Draft) -> bool:
         draft.announce(reason, f"spec.suspend is true: {text}", warning=draft.active)
     draft.phase = ComponentPhase.SUSPENDED
     draft.ready(reason, f"spec.suspend is true: {text}")
+    if reason_of(draft.conditions, ConditionType.PROMOTED) in (None, Reason.INITIALIZING):
+        draft.condition(ConditionType.PROMOTED, draft.active, reason, f"spec.suspend is true: {text}")
     draft.in_sync()
     return True
 

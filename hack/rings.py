@@ -6,7 +6,8 @@
     cluster   the real API server: schemas, RBAC, conflicts          a control plane, no root
     node      the chart installed, images built, Jobs really run     a node: Docker, or root on Linux
 
-`python -m hack.rings unit emulated` runs those two; what follows `--` goes to pytest (`-- -k gate -x`).
+`python -m hack.rings unit emulated` runs those two; what follows `--` goes to pytest (`-- -k gate -x`). Files of the ring
+that are named there (`node -- tests/node/test_shards.py`) are run instead of all of it.
 
 What the tests of a ring find in their environment:
 
@@ -214,11 +215,17 @@ def workers(ring: str, extra: Sequence[str]) -> list[str]:
     )
 
 
+def folder(ring: str, extra: Sequence[str]) -> list[str]:
+    """The ring's folder, but not beside files of it that a person named: pytest would run both."""
+    named = any(option.startswith(f"tests/{ring}/") for option in extra)
+    return [] if named else [f"tests/{ring}"]
+
+
 def _pytest(ring: str, environment: Mapping[str, str], extra: Sequence[str]) -> tuple[Counts, int]:
     """Run one ring's tests with their output as it comes; one out of time is ended with its children."""
     with tempfile.TemporaryDirectory(prefix="rca-ring-") as scratch:
         junit = Path(scratch) / "junit.xml"
-        command = [sys.executable, "-m", "pytest", f"tests/{ring}", f"--junit-xml={junit}"]
+        command = [sys.executable, "-m", "pytest", *folder(ring, extra), f"--junit-xml={junit}"]
         command += [*workers(ring, extra), *extra]
         process = subprocess.Popen(
             command,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hack.rings import Counts, Result, judge, read_junit, summary, workers
+from hack.rings import Counts, Result, folder, judge, read_junit, summary, workers
 
 JUNIT = """<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests">
 <testsuite name="pytest" errors="1" failures="2" skipped="3" tests="10" time="1.5"/></testsuites>"""
@@ -43,6 +43,12 @@ def test_a_ring_that_skipped_all_its_tests_did_not_run() -> None:
 def test_a_selection_that_matches_nothing_in_one_ring_is_no_failure_there() -> None:
     assert judge("unit", Counts(), 5, 0.1, selected=True).failures(ci=True) == 0
     assert judge("unit", Counts(), 5, 0.1, selected=False).failures(ci=False) == 1
+
+
+def test_files_that_a_person_names_are_run_instead_of_the_whole_ring() -> None:
+    assert folder("node", ["tests/node/test_shards.py::test_one", "-x"]) == []
+    assert folder("unit", ["tests/node/test_shards.py"]) == ["tests/unit"]
+    assert folder("node", ["-k", "shards"]) == ["tests/node"]
 
 
 def test_the_last_line_is_plain_and_counts_a_ring_that_ci_missed() -> None:

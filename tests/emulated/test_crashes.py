@@ -40,6 +40,8 @@ def _same_end(lab: Lab) -> None:
         assert run["status"]["phase"] == "Passed"
     names = [event["metadata"]["name"] for event in lab.list("events")]
     assert len(names) == len(set(names))
+    ends = [event["involvedObject"]["name"] for event in lab.events("EvalRun")]
+    assert sorted(ends) == sorted(run["metadata"]["name"] for run in lab.list("evalruns")), "each end is told"
     told = [event["reason"] for event in lab.events("RcaComponent")]
     assert told.count("Promoted") == told.count("Promoting") == told.count("ObservationStarted") == 1, told
 

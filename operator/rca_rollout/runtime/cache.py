@@ -205,6 +205,15 @@ def slim_job(body: Body) -> dict[str, Any]:
     }
 
 
+def slim_run(body: Body) -> dict[str, Any]:
+    """A run as it is; of one that has ended and that no component owns, without the gate's rows: they are most of it, and
+    nobody will decide by them."""
+    kept = slim(body)
+    if not is_open(body) and not body["metadata"].get("ownerReferences"):
+        kept["status"] = {k: v for k, v in (body.get("status") or {}).items() if k != "checks"}
+    return kept
+
+
 def slim(body: Body) -> dict[str, Any]:
     """An object without its managed fields."""
     metadata = {k: v for k, v in body["metadata"].items() if k != "managedFields"}

@@ -16,7 +16,7 @@ from rca_rollout.core.admission import is_open
 from rca_rollout.core.history import owned_by_component
 from rca_rollout.core.names import MANAGED_SELECTOR, WATCH_SELECTOR
 from rca_rollout.kube.resources import JOBS, PODS
-from rca_rollout.runtime.cache import KOPF_VIEWS, Body, Cache, slim, slim_job, slim_pod, suite_of
+from rca_rollout.runtime.cache import KOPF_VIEWS, Body, Cache, slim, slim_job, slim_pod, slim_run, suite_of
 from rca_rollout.runtime.children import Children
 from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key, WorkQueue
@@ -128,7 +128,7 @@ def _indices(registry: kopf.OperatorRegistry, cache: Cache) -> None:
         return {(kwargs["namespace"], kwargs["name"]): slim(dict(kwargs["body"]))}
 
     async def run(**kwargs: Any) -> Any:
-        body = slim(dict(kwargs["body"]))
+        body = slim_run(dict(kwargs["body"]))
         cache.opened.note(body)
         return {(kwargs["namespace"], kwargs["name"]): body}
 

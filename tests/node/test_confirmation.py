@@ -61,9 +61,7 @@ class Story:
         """Polls; meanwhile the Pods are touched, so that the kubelet looks at their volumes at once."""
 
         def look() -> Body:
-            self.place.kubectl(
-                "annotate", "pods", "--selector", SELECTOR, f"test/look={time.time_ns()}", "--overwrite"
-            )
+            self.place.look_at_volumes(SELECTOR)
             assert check(self.status), self.status
             return self.status
 

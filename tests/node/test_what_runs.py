@@ -30,9 +30,10 @@ pytestmark = [pytest.mark.node, pytest.mark.timeout(900)]
 
 KEY, TARGET, AGENT = "RcaLiveActivation.Mode", "agent-modes", "agent"
 ANNOTATION = "rca.bluerobin.io/revision"
+SHADOWS, GOVERNS = "all components in Shadow", f"governed by {KEY}"
 HARNESS = "rca-rollout/harness:dev"
-# Long enough to ask the new Pod while it still has to shadow.
-OBSERVATION = {"period": "60s", "interval": "20s", "minPassingRuns": 2}
+# A Pod is asked while it still has to shadow; then the time that is wanted is set to nothing.
+LONG, OVER = {"period": "1h", "interval": "1h", "minPassingRuns": 1}, {"period": "0s"}
 ROAD_SECONDS, KUBELET_SECONDS = 300, 150
 CONFINED = {
     "allowPrivilegeEscalation": False,
@@ -99,7 +100,7 @@ def agent(revision: str) -> Body:
 
 
 def of_workload() -> Body:
-    body = component(AGENT, suite="suite", target=TARGET, key=KEY, observation=OBSERVATION)
+    body = component(AGENT, suite="suite", target=TARGET, key=KEY, observation=LONG)
     del body["spec"]["revision"]
     body["spec"]["workloadRef"] = {"kind": "Deployment", "name": AGENT}
     body["spec"]["target"]["values"] = {"shadow": "Shadow", "active": "Active@{revision}"}
@@ -117,24 +118,32 @@ class Story:
     def status(self) -> Body:
         return self.place.get("RcaComponent", AGENT).get("status") or {}
 
-    def says(self) -> str:
-        """What the agent answers to an incident: its last line says what governs."""
-        return self.place.kubectl(
-            "exec",
-            f"deployment/{AGENT}",
-            "--",
-            "rca-eval",
-            "simulate",
-            "GT-04",
-            "--agent",
-            "http://127.0.0.1:8080",
-        )
+    def pod(self, revision: str) -> str:
+        """The ready Pod of that revision; others may be ending beside it."""
+        pods = [
+            pod["metadata"]["name"]
+            for pod in self.place.list("Pod", f"app={AGENT}")
+            if pod["metadata"]["annotations"].get(ANNOTATION) == revision
+            and not pod["metadata"].get("deletionTimestamp")
+            and condition(pod, "Ready").get("status") == "True"
+        ]
+        assert len(pods) == 1, pods
+        return str(pods[0])
 
-    def governed(self, words: str, seconds: float) -> None:
+    def says(self, revision: str) -> str:
+        """What that agent answers to an incident, in one line: its end says what governs."""
+        asked = ("rca-eval", "simulate", "GT-04", "--agent", "http://127.0.0.1:8080")
+        return " ".join(self.place.kubectl("exec", self.pod(revision), "--", *asked).split())
+
+    def answers(self, revision: str, words: str, seconds: float = KUBELET_SECONDS) -> None:
         def look() -> None:
-            assert words in self.says()
+            self.place.look_at_volumes(f"app={AGENT}")
+            assert words in self.says(revision)
 
         eventually(look, seconds=seconds, every=3)
+
+    def observed(self) -> None:
+        self.place.spec("RcaComponent", AGENT, observation=OVER)
 
     def promoted(self, word: str) -> None:
         def look() -> None:
@@ -174,9 +183,10 @@ def story(api: Api, kinds: None) -> Iterator[Story]:
 
 
 def test_the_agent_is_promoted_under_the_word_of_its_revision_and_governs(story: Story) -> None:
-    story.governed("all components in Shadow", ROAD_SECONDS)
+    story.answers("r6", SHADOWS, ROAD_SECONDS)
+    story.observed()
     story.promoted("Active@r6")
-    story.governed(f"governed by {KEY}", KUBELET_SECONDS)
+    story.answers("r6", GOVERNS)
 
 
 def test_what_was_evaluated_is_what_the_pods_run_by_the_kubelets_word(story: Story) -> None:
@@ -193,6 +203,7 @@ def test_what_was_evaluated_is_what_the_pods_run_by_the_kubelets_word(story: Sto
 
 
 def test_a_new_image_answers_in_shadow_until_it_is_promoted_itself(story: Story) -> None:
+    story.place.spec("RcaComponent", AGENT, observation=LONG)
     story.place.patch(
         "Deployment", AGENT, {"spec": {"template": {"metadata": {"annotations": {ANNOTATION: "r7"}}}}}
     )
@@ -203,17 +214,18 @@ def test_a_new_image_answers_in_shadow_until_it_is_promoted_itself(story: Story)
     eventually(back, seconds=60)
     story.place.kubectl("rollout", "status", f"deployment/{AGENT}", "--timeout=120s")
     assert story.value() == "Shadow"
-    assert "all components in Shadow" in story.says()
+    assert SHADOWS in story.says("r7")
     assert story.status()["demotion"]["cause"] == "RevisionChanged"
+    story.observed()
     story.promoted("Active@r7")
-    story.governed(f"governed by {KEY}", KUBELET_SECONDS)
+    story.answers("r7", GOVERNS)
     assert story.values() == ["Shadow", "Active@r6", "Shadow", "Active@r7"]
 
 
 def test_rolled_back_while_it_is_held_the_promoted_revision_governs_again_without_a_write(
     story: Story,
 ) -> None:
-    story.place.spec("RcaComponent", AGENT, promotion={"onNewRevision": "Hold"}, observation={"period": "1h"})
+    story.place.spec("RcaComponent", AGENT, promotion={"onNewRevision": "Hold"}, observation=LONG)
     story.place.patch(
         "Deployment", AGENT, {"spec": {"template": {"metadata": {"annotations": {ANNOTATION: "r8"}}}}}
     )
@@ -224,7 +236,7 @@ def test_rolled_back_while_it_is_held_the_promoted_revision_governs_again_withou
 
     eventually(held, seconds=120)
     assert story.value() == "Active@r7"
-    story.governed("all components in Shadow", 60)
+    story.answers("r8", SHADOWS)
     story.place.kubectl("rollout", "undo", f"deployment/{AGENT}")
 
     def again() -> None:
@@ -233,7 +245,7 @@ def test_rolled_back_while_it_is_held_the_promoted_revision_governs_again_withou
         assert (status.get("promotion") or {}).get("revision") == "r7"
 
     eventually(again, seconds=120)
-    story.governed(f"governed by {KEY}", 60)
+    story.answers("r7", GOVERNS)
     assert story.values()[-1] == "Active@r7"
     assert story.values().count("Active@r7") == 1
     assert condition(story.place.get("RcaComponent", AGENT), "Promoted")["status"] == "True"

@@ -160,6 +160,11 @@ class Place:
     def kubectl(self, *args: str) -> str:
         return self.api.run("kubectl", "-n", self.name, *args)
 
+    def look_at_volumes(self, selector: str) -> None:
+        """Touches the Pods, so that the kubelet brings their mounted ConfigMaps up to date at once: it does so when a Pod
+        changes, and else about once a minute."""
+        self.kubectl("annotate", "pods", "--selector", selector, f"test/look={time.time_ns()}", "--overwrite")
+
 
 @contextmanager
 def restricted_namespace(api: Api) -> Iterator[Place]:

@@ -1,0 +1,348 @@
+"""What really happened, and whether it keeps the promises. Nothing here asks the status whether something is true.
+
+For each component: in which round of its epoch and context a run was made, what its Job really came to, how much time
+really passed while its observation was not held. A write towards Active is held against that, at the moment it lands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rca_rollout.api import EvalSuite, RcaComponent, parse
+from rca_rollout.api.common import ApprovalPolicy, DeletionPolicy, Mode
+from rca_rollout.api.live import OnNoData, Operator, Role
+from rca_rollout.core.epoch import epoch_of
+from rca_rollout.core.lifecycle.finalizer import FINALIZER
+from rca_rollout.core.problem import Problem
+from rca_rollout.core.revision import declared
+from rca_rollout.core.suites import SuiteFacts
+from rca_rollout.runtime.parsed import parsed
+from rca_testing.model import jobs
+from rca_testing.model.installation import DATA, KEYS, SUITE, TARGET, Installation
+from rca_testing.model.process import MANAGER, Step, resolve
+from rca_testing.model.store import Body, Change, Objects
+
+SLACK = 2.0  # status holds whole seconds
+
+
+@dataclass
+class MadeRun:
+    """One EvalRun of a component of ours, as it was made."""
+
+    name: str
+    uid: str
+    component: str
+    epoch: str
+    round: tuple[int, int]
+    trigger: str
+    observed: float
+    jobs: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Track:
+    """One component, by UID."""
+
+    name: str
+    epoch: tuple[str | None, int] = (None, 0)
+    context: str | None = None
+    round: tuple[int, int] = (0, 0)
+    observed: float = 0.0
+    began_at: str | None = None
+    failed: set[int] = field(default_factory=set)
+    failing: int = 0
+    answered: dict[tuple[str, str], str] = field(default_factory=dict)
+    asked: set[tuple[str, str]] = field(default_factory=set)
+
+
+class Ledger:
+    """Watches the store of an installation. A broken promise is an `AssertionError` that says which."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.world = installation
+        self.tracks: dict[str, Track] = {}
+        self.runs: dict[str, MadeRun] = {}
+        self.asked: dict[str, jobs.Asked] = {}
+        self.promotions = 0
+        self.broken: list[str] = []
+        installation.store.watchers.append(self._watch)
+        for place, body in installation.store.objects.items():
+            if place[0] == "rcacomponents":
+                self.tracks[body["metadata"]["uid"]] = Track(place[1])
+
+    # -- what happens
+
+    def pass_time(self, seconds: float) -> None:
+        """Called before the time goes on."""
+        for uid, body in self._components():
+            status = body.get("status") or {}
+            seen = status.get("observation") or {}
+            if seen.get("startedAt") and not seen.get("heldSince") and not status.get("suspendedAt"):
+                self.tracks[uid].observed += seconds
+
+    def _components(self) -> Iterator[tuple[str, Body]]:
+        for place, body in self.world.store.objects.items():
+            if place[0] == "rcacomponents":
+                yield body["metadata"]["uid"], body
+
+    def _watch(self, change: Change) -> None:
+        try:
+            self._take(change)
+        except AssertionError as broken:
+            # Raised in the middle of the operator's step it might be taken for an answer of the server.
+            self.broken.append(str(broken))
+
+    def verify(self) -> None:
+        """Raises what was found broken since the last call."""
+        if self.broken:
+            raise AssertionError("; ".join(self.broken))
+
+    def _take(self, change: Change) -> None:
+        plural, _ = change.place
+        step = self.world.current if change.manager == MANAGER else None
+        if plural == "rcacomponents" and change.after:
+            self._component(change.after)
+        if plural == "evalruns" and change.before is None and change.after and step:
+            self._made(change.after)
+        if plural == "jobs" and change.after and change.before is None:
+            self._job(change)
+        if plural == "configmaps" and change.place[1] == TARGET and step and change.before and change.after:
+            for name, key in KEYS.items():
+                old, new = (body.get("data", {}).get(key) for body in (change.before, change.after))
+                if old != new:
+                    self._written(name, new, change, step)
+
+    def _component(self, body: Body) -> None:
+        uid, status = body["metadata"]["uid"], body.get("status") or {}
+        track = self.tracks.setdefault(uid, Track(body["metadata"]["name"]))
+        for verb in ("approve", "retry", "abort", "run", "demote"):
+            token = (body["metadata"].get("annotations") or {}).get(f"rca.bluerobin.io/{verb}")
+            if token:
+                track.asked.add((verb, token))
+        epoch, context = (status.get("epoch"), status.get("attempts", 0)), status.get("context")
+        fresh = epoch != track.epoch
+        if fresh:
+            track.round = (track.round[0] + 1, track.round[1])
+            track.epoch, track.failing = epoch, 0
+        if context != track.context:
+            track.round, track.context = (track.round[0], track.round[1] + 1), context
+        began = (status.get("observation") or {}).get("beganAt")
+        if began != track.began_at:
+            track.began_at, track.observed = began, 0.0
+        evidence = status.get("evidence") or {}
+        failing = evidence.get("failing", 0)
+        assert failing >= track.failing, (
+            f"{track.name}: a failure was forgotten: {track.failing} -> {failing}"
+        )
+        track.failing = failing
+        for run in evidence.get("runs") or ():
+            made = self.runs.get(run["uid"])
+            assert made is not None, f"{track.name}: counts run {run['name']}, which nobody made"
+            assert made.component == uid, f"{track.name}: counts run {run['name']} of another component"
+            if run["verdict"] == "Failed":
+                track.failed.add(made.round[0])
+            else:
+                assert self.passed(made), f"{track.name}: counts run {run['name']} as passed, which did not"
+        self._answers(track, status)
+        self._promoted(uid, track, status)
+
+    def _answers(self, track: Track, status: Body) -> None:
+        for verb, answer in (status.get("verbs") or {}).items():
+            if verb == "handled":
+                assert len(set(answer)) == len(answer), f"{track.name}: a verb was handled twice"
+                continue
+            place = (verb, answer["token"])
+            assert place in track.asked, f"{track.name}: {place} was answered, and never asked"
+            before = track.answered.setdefault(place, answer["at"])
+            assert before == answer["at"], f"{track.name}: {place} was handled twice"
+
+    def _promoted(self, uid: str, track: Track, status: Body) -> None:
+        promotion = status.get("promotion")
+        if not promotion or promotion["cause"] != "Promoted":
+            return
+        place = (uid, promotion.get("run"))
+        made = next((run for run in self.runs.values() if (run.component, run.name) == place), None)
+        assert made is not None, f"{track.name}: promoted on {promotion.get('run')}, which nobody made"
+        assert self.passed(made), f"{track.name}: promoted on {made.name}, which did not pass"
+        assert made.epoch == promotion["epoch"], f"{track.name}: promoted on a run of another epoch"
+        digests = {self.world.digests.get(job) for job in made.jobs}
+        assert promotion["scorecardSha256"] in digests, f"{track.name}: promoted on another scorecard"
+        assert {self.asked[job].revision for job in made.jobs} == {promotion["revision"]}
+
+    def _made(self, body: Body) -> None:
+        spec, metadata = body["spec"], body["metadata"]
+        owner = metadata["ownerReferences"][0]["uid"]
+        track = self.tracks[owner]
+        current = (self._status(owner).get("currentRun") or {}).get("name")
+        assert current == metadata["name"], (
+            f"{track.name}: run {metadata['name']} is not the one status names"
+        )
+        self.runs[metadata["uid"]] = MadeRun(
+            metadata["name"],
+            metadata["uid"],
+            owner,
+            spec["epoch"],
+            track.round,
+            spec["trigger"],
+            track.observed,
+        )
+
+    def _status(self, uid: str) -> Body:
+        return next((body.get("status") or {} for found, body in self._components() if found == uid), {})
+
+    def _job(self, change: Change) -> None:
+        job = change.after
+        assert job is not None
+        uid, owner = job["metadata"]["uid"], job["metadata"]["ownerReferences"][0]["uid"]
+        self.asked[uid] = jobs.asked(job)
+        alive = [
+            other["metadata"]["name"]
+            for place, other in change.objects.items()
+            if place[0] == "jobs"
+            and other["metadata"]["ownerReferences"][0]["uid"] == owner
+            and not (other.get("status") or {}).get("conditions")
+        ]
+        assert alive == [job["metadata"]["name"]], f"two Jobs of one run at once: {alive}"
+        if made := self.runs.get(owner):
+            made.jobs.append(uid)
+
+    def passed(self, run: MadeRun) -> bool:
+        """Whether a Job of this run really passed, and told it honestly."""
+        return any(self.world.outcomes.get(job) is jobs.Honest.PASSES for job in run.jobs)
+
+    # -- the promise about production
+
+    def _written(self, name: str, value: str | None, change: Change, step: Step) -> None:
+        body = self._decided_on(name, step)
+        component = parse(RcaComponent, body)
+        assert isinstance(component, RcaComponent), f"{name}: written for a spec that cannot be read"
+        if value != component.spec.target.values.active:
+            assert value == component.spec.target.values.shadow, f"{name}: written {value!r}"
+            return
+        self.promotions += 1
+        spec, uid = component.spec, component.metadata.uid
+        track = self.tracks[uid]
+        states = [self.world.store.at(at) for at in range(step.began, self.world.store.sequence)] or [
+            change.objects
+        ]
+        said = f"{name} was switched to Active"
+        assert spec.mode is Mode.ACTIVE, f"{said} against spec.mode"
+        assert not spec.suspend, f"{said} while suspended"
+        assert component.metadata.deletion_timestamp is None, f"{said} while being deleted"
+        assert _watched(change.before), f"{said} in a ConfigMap that does not opt in"
+        epochs = {epoch for state in states if (epoch := _epoch(component, state))}
+        good = [
+            run
+            for run in self.runs.values()
+            if run.component == uid
+            and run.epoch in epochs
+            and run.round == track.round
+            and self.passed(run)
+            and all(self.asked[job].revision == spec.revision for job in run.jobs)
+        ]
+        wanted = spec.observation.min_passing_runs
+        assert len(good) >= wanted, f"{said} on {len(good)} passing runs of {wanted}"
+        assert track.round[0] not in track.failed, f"{said} in an epoch with a failed run"
+        lost = [run.name for run in self.runs.values() if self._failed(run, uid, track, states[0])]
+        assert not lost, f"{said} although {lost} failed"
+        block = component.status.block
+        assert block is None or block.epoch != component.status.epoch, f"{said} in spite of {block}"
+        beside = self._siblings(component, change, states)
+        modes = {frozenset(self.asked[job].with_modes.items()) for run in good for job in run.jobs}
+        assert modes & beside, f"{said} beside other modes than were measured: {beside} {modes}"
+        period = spec.observation.period.seconds
+        assert max(run.observed for run in good) + SLACK >= period, f"{said} without a closing run"
+        if spec.promotion.approval is ApprovalPolicy.MANUAL:
+            self._approved(said, component, track)
+        if spec.promotion.require_benefit:
+            raise AssertionError(f"{said} without a benefit")
+        if spec.deletion_policy is DeletionPolicy.REVERT_TO_SHADOW:
+            assert FINALIZER in component.metadata.finalizers, f"{said} without its finalizer"
+        self._conditions(said, component, step)
+
+    def _failed(self, run: MadeRun, uid: str, track: Track, state: Objects) -> bool:
+        """Whether this run of the present round ended as failed before the step began, told honestly by its Job."""
+        body = state.get(("evalruns", run.name), {})
+        return (
+            (run.component, run.round) == (uid, track.round)
+            and (body.get("metadata") or {}).get("uid") == run.uid
+            and run.trigger != "Guard"
+            and (body.get("status") or {}).get("phase") == "Failed"
+            and any(self.world.outcomes.get(job) is jobs.Honest.LOSES for job in run.jobs)
+        )
+
+    def _decided_on(self, name: str, step: Step) -> Body:
+        """The component as it stood when the step began."""
+        state = self.world.store.at(step.began)
+        body = state.get(("rcacomponents", name))
+        assert body is not None, f"{name}: written for a component that does not exist"
+        return body
+
+    def _siblings(
+        self, component: RcaComponent, change: Change, states: list[Objects]
+    ) -> set[frozenset[tuple[str, str]]]:
+        """The mode vectors that stood while it was decided. What we wrote ourselves counts as it is now."""
+        found = set()
+        for state in (*states, change.objects):
+            modes = {component.spec.target.key: "Active"}
+            for place, body in state.items():
+                if place[0] != "rcacomponents" or body["metadata"].get("deletionTimestamp"):
+                    continue
+                name = place[1]
+                if name != component.metadata.name:
+                    modes[KEYS[name]] = self._mode(name, body, state, change)
+            found.add(frozenset(modes.items()))
+        return found
+
+    def _mode(self, name: str, body: Body, state: Objects, change: Change) -> str:
+        now = change.objects.get((("configmaps"), TARGET), {})
+        ours = any(
+            entry["manager"] == MANAGER and f"f:{KEYS[name]}" in entry["fieldsV1"]["f:data"]
+            for entry in now.get("metadata", {}).get("managedFields") or ()
+        )
+        held = now if ours else state.get(("configmaps", TARGET), {})
+        active = ((body["spec"]["target"].get("values")) or {}).get("active", "Active")
+        return "Active" if (held.get("data") or {}).get(KEYS[name]) == active else "Shadow"
+
+    def _approved(self, said: str, component: RcaComponent, track: Track) -> None:
+        answer = component.status.verbs and component.status.verbs.approve
+        assert answer, f"{said} without an approval"
+        assert ("approve", answer.token) in track.asked, f"{said} on an approval that nobody gave"
+        assert answer.result == "Accepted", f"{said} on a refused approval"
+        assert answer.token.split("/")[0] == component.status.epoch, f"{said} on an approval of another epoch"
+        closing = component.status.evidence.runs if component.status.evidence else ()
+        assert closing, f"{said} on no evidence"
+        assert component.status.approval is not None
+        assert component.status.approval.context == component.status.context
+
+    def _conditions(self, said: str, component: RcaComponent, step: Step) -> None:
+        for one in component.spec.observation.conditions:
+            if one.role is Role.INFO:
+                continue
+            told = step.process.told.get((component.metadata.uid, one.name))
+            assert told is not None, f"{said} without a reading of {one.name}"
+            age = (self.world.clock() - told.at).total_seconds()
+            assert age <= one.interval.seconds + 70, f"{said} on a reading that is {age} s old"
+            if not told.values:
+                assert one.on_no_data is OnNoData.IGNORE, f"{said} without data of {one.name}"
+                continue
+            assert one.operator is Operator.LESS_THAN, "the model's conditions say LessThan"
+            assert all(float(v) < float(one.threshold) for v in told.values), f"{said} against {one.name}"
+
+
+def _watched(body: Body | None) -> bool:
+    labels = ((body or {}).get("metadata") or {}).get("labels") or {}
+    return labels.get("rca.bluerobin.io/watch") == "Enabled"
+
+
+def _epoch(component: RcaComponent, state: Objects) -> str | None:
+    """The epoch of a component in one state of the world, or None where its suite cannot be used."""
+    body, data = state.get(("evalsuites", SUITE)), state.get(("configmaps", DATA))
+    suite: Any = parsed(EvalSuite, body) if body else None
+    facts = resolve(SUITE, suite.spec, data, data) if isinstance(suite, EvalSuite) else None
+    running = declared(component.spec)
+    if not isinstance(facts, SuiteFacts) or isinstance(running, Problem):
+        return None
+    return epoch_of(component.spec, facts, running, component.status.eval_image)

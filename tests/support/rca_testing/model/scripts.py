@@ -1,0 +1,151 @@
+"""Short orders of events, each of which a fault of `broken.py` would turn into a broken promise. On the core as it is none does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rca_rollout.runtime.queue import Key
+from rca_testing.lifecycle_world import GUARD
+from rca_testing.model.installation import OBSERVATION
+from rca_testing.model.jobs import Honest
+from rca_testing.model.machine import CONDITION, Everything
+from rca_testing.model.store import NAMESPACE
+
+LIVE = Key("RcaComponent", NAMESPACE, "live")
+
+
+def begun(*specs: Mapping[str, Any], alone: bool = True, quick: bool = True) -> Everything:
+    machine = Everything()
+    machine.it_begins(first=[dict(spec) for spec in specs], second=[], alone=alone, quick=quick)
+    return machine
+
+
+def _to_active(machine: Everything) -> None:
+    for _ in range(12):
+        machine._road(1)
+        if machine.world.value("live") == "Active":
+            machine.world.settle()
+            return
+
+
+def plain() -> Everything:
+    machine = begun(quick=False)
+    machine._road(14)
+    machine._rest()
+    machine._recover()
+    return machine
+
+
+def a_new_revision() -> Everything:
+    machine = begun(quick=False)
+    machine._road(4)
+    machine.world.edit("live", revision="v2")
+    machine._road(12)
+    return machine
+
+
+def a_failure_on_the_way() -> Everything:
+    machine = begun()
+    machine._road(12, [Honest.LOSES])
+    return machine
+
+
+def beside_another() -> Everything:
+    machine = begun(alone=False)
+    machine._road(24)
+    return machine
+
+
+def without_an_approval() -> Everything:
+    machine = begun({"promotion": {"approval": "Manual"}})
+    machine._road(10)
+    return machine
+
+
+def overtaken_at_the_last_moment(**spec: Any) -> Everything:
+    """Somebody changes the spec when the write is decided on, and not done yet."""
+    machine = begun()
+    world = machine.world
+    for _ in range(200):
+        due = world.due()
+        for key in due:
+            world.reconcile(key)
+            if (world.component("live") or {}).get("status", {}).get("intent"):
+                world.edit("live", **spec)
+                world.settle()
+                return machine
+        if not due and world.open_jobs():
+            world.end_job(world.open_jobs()[0])
+        elif not due:
+            world.sleep()
+    raise AssertionError("nothing was decided on")
+
+
+def a_pause_in_the_observation() -> Everything:
+    machine = begun(quick=False)
+    machine._road(3)
+    machine.world.edit("live", suspend=True)
+    machine.world.settle()
+    machine._time(7200.0)
+    machine.world.edit("live", suspend=False)
+    machine._road(6)
+    return machine
+
+
+def demoted_by_hand() -> Everything:
+    machine = begun()
+    _to_active(machine)
+    machine.somebody_asks("live", "demote", 1, present=True, why="because", stays=True)
+    machine._road(12)
+    return machine
+
+
+def two_verbs_that_stay() -> Everything:
+    machine = begun()
+    machine._road(2)
+    for verb in ("run", "abort"):
+        machine.somebody_asks("live", verb, 1, present=True, why="because", stays=True)
+        machine.world.settle()
+    machine._road(6)
+    return machine
+
+
+def with_a_finalizer() -> Everything:
+    machine = begun({"deletionPolicy": "RevertToShadow"})
+    machine._road(10)
+    return machine
+
+
+def against_a_condition() -> Everything:
+    watched = {**OBSERVATION, "period": "0s", "conditions": [{**CONDITION, "role": "Signal"}]}
+    machine = begun({"observation": watched})
+    machine.prometheus_says(("0.9",))
+    machine._road(16)
+    return machine
+
+
+def a_failure_that_was_only_reported() -> Everything:
+    machine = begun({"guard": {**GUARD, "onRegression": "Alert"}})
+    _to_active(machine)
+    machine._road(4, [Honest.LOSES, Honest.LOSES])
+    machine.world.edit("live", mode="Shadow")
+    machine._road(2)
+    return machine
+
+
+SCRIPTS: Mapping[str, Callable[[], Everything]] = {
+    "plain": plain,
+    "a new revision": a_new_revision,
+    "a failure on the way": a_failure_on_the_way,
+    "beside another": beside_another,
+    "without an approval": without_an_approval,
+    "held at the last moment": lambda: overtaken_at_the_last_moment(mode="Shadow"),
+    "suspended at the last moment": lambda: overtaken_at_the_last_moment(suspend=True),
+    "a pause in the observation": a_pause_in_the_observation,
+    "demoted by hand": demoted_by_hand,
+    "two verbs that stay": two_verbs_that_stay,
+    "with a finalizer": with_a_finalizer,
+    "against a condition": against_a_condition,
+    "a failure that was only reported": a_failure_that_was_only_reported,
+}

@@ -1,11 +1,13 @@
 """What the cluster does to evaluations, on a real node: each cause has its own reason, and none is a verdict.
 
-The runs are made by hand and have no component: what a component makes of a reason is `test_bad_input.py`'s business.
+The runs go side by side. They are made by hand and have no component: what a component makes of a reason is `test_bad_input.py`'s business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +29,8 @@ from rca_testing.node import (
 pytestmark = [pytest.mark.node, pytest.mark.timeout(420)]
 
 PATIENCE = 180
+SIDE_BY_SIDE = 7
+CASE_SECONDS = 400
 PROXY = {"command": ["sh", "-c", "while true; do sleep 1; done"]}
 
 
@@ -109,81 +113,52 @@ def _runs(pod: Body, container: str) -> bool:
     return any(s["name"] == container and "running" in s["state"] for s in states)
 
 
-@pytest.fixture(scope="module")
-def watched(api: Api, kinds: None) -> Iterator[tuple[Place, Place]]:
-    """Two namespaces of one operator: one to be quiet in, and one whose quota lets no Pod in."""
-    with restricted_namespace(api) as common, restricted_namespace(api) as closed:
-        for place in (common, closed):
-            place.create(dataset(), baseline())
-        quota = {
-            "apiVersion": "v1",
-            "kind": "ResourceQuota",
-            "metadata": {"name": "no-pods"},
-            "spec": {"hard": {"pods": "0"}},
-        }
-        closed.create(quota)
-
-        def counted() -> None:
-            assert "used" in (closed.get("ResourceQuota", "no-pods").get("status") or {})
-
-        eventually(counted, seconds=60)
-        Operator(common, f"watch.namespaces={{{common.name},{closed.name}}}")
-        yield common, closed
-
-
-@pytest.fixture
-def run(watched: tuple[Place, Place], request: pytest.FixtureRequest) -> Run:
-    name = request.node.originalname.removeprefix("test_").replace("_", "-")[:40].strip("-")
-    return Run(watched[0], name)
-
-
-def test_an_image_that_does_not_exist(run: Run) -> None:
+def an_image_that_does_not_exist(run: Run) -> None:
     run.start(image="rca-rollout/there-is-no-such-image:1")
     run.ends("ImagePullFailed", "container eval-1", "rca-rollout/there-is-no-such-image:1")
 
 
-def test_an_image_that_is_no_name(run: Run) -> None:
+def an_image_that_is_no_name(run: Run) -> None:
     run.start(image="Not/A:Name:At:All")
     run.ends("InvalidImage", "container eval-1", "correct it in the EvalSuite")
 
 
-def test_no_node_is_shown_at_once_and_ends_the_run_in_time(run: Run) -> None:
+def no_node_is_shown_at_once_and_ends_the_run_in_time(run: Run) -> None:
     run.start(nodeSelector={"example.com/pool": "nowhere"}, startTimeout="30s")
     assert run.says("Unschedulable")["phase"] == "Running"
     run.ends("Unschedulable", "job.nodeSelector")
 
 
-def test_the_memory_of_the_engine(run: Run) -> None:
+def the_memory_of_the_engine(run: Run) -> None:
     limits = {"limits": {"memory": "64Mi"}, "requests": {"memory": "32Mi"}}
     run.start("python3 -c \"b'x' * 300000000\"", resources=limits)
     run.ends("OutOfMemory", "container eval-1", "raise job.resources.limits.memory")
 
 
-def test_an_engine_that_ends_with_status_3(run: Run) -> None:
+def an_engine_that_ends_with_status_3(run: Run) -> None:
     run.start("echo no model at hand >&2; exit 3")
     status = run.ends("EvalFailed", "container eval-1 ended with status 3")
     assert status["logTail"] == "no model at hand"
 
 
-def test_the_deadline_of_the_pod_names_the_step(run: Run) -> None:
+def the_deadline_of_the_pod_names_the_step(run: Run) -> None:
     run.start("sleep 1000", timeout="15s")
     run.ends("DeadlineExceeded", "in container eval-1", "raise job.timeout")
 
 
-def test_more_on_disk_than_a_volume_holds(run: Run) -> None:
+def more_on_disk_than_a_volume_holds(run: Run) -> None:
     run.start("dd if=/dev/zero of=$RCA_EVAL_OUTPUT/x bs=1M count=400; sleep 120")
     run.ends("StorageExceeded", "wrote more than it may")
 
 
-def test_a_quota_that_lets_no_pod_in(watched: tuple[Place, Place]) -> None:
-    run = Run(watched[1], "refused").start()
-    run.says("PodRefused", "quota")
-    status = run.ends("PodRefused", "exceeded quota: no-pods", "kubectl describe job")
-    assert status["phase"] == "Error"
-    assert watched[1].list("Pod", "rca.bluerobin.io/run=refused") == []
+def a_quota_that_lets_no_pod_in(run: Run) -> None:
+    run.start()
+    assert run.says("PodRefused", "quota")["phase"] == "Running"
+    run.ends("PodRefused", "exceeded quota: no-pods", "kubectl describe job")
+    assert run.place.list("Pod", f"rca.bluerobin.io/run={run.name}") == []
 
 
-def test_a_job_deleted_by_hand(run: Run) -> None:
+def a_job_deleted_by_hand(run: Run) -> None:
     run.start("sleep 60")
     run.pod_at_work()
     run.place.delete("Job", run.job()["metadata"]["name"])
@@ -209,7 +184,7 @@ def _taken_away(run: Run, take: Callable[[str], None], reason: str) -> None:
     assert left <= {run.status()["jobRef"]["name"]}
 
 
-def test_a_pod_evicted_by_the_api_is_tried_again_for_free(run: Run) -> None:
+def a_pod_evicted_by_the_api_is_tried_again_for_free(run: Run) -> None:
     def evict(pod: str) -> None:
         body = {
             "apiVersion": "policy/v1",
@@ -222,11 +197,11 @@ def test_a_pod_evicted_by_the_api_is_tried_again_for_free(run: Run) -> None:
     _taken_away(run, evict, "Evicted")
 
 
-def test_a_pod_deleted_by_hand_is_tried_again_for_free(run: Run) -> None:
+def a_pod_deleted_by_hand_is_tried_again_for_free(run: Run) -> None:
     _taken_away(run, lambda pod: run.place.delete("Pod", pod), "PodDeleted")
 
 
-def test_a_job_suspended_by_somebody_waits_and_goes_on_when_it_is_resumed(run: Run) -> None:
+def a_job_suspended_by_somebody_waits_and_goes_on_when_it_is_resumed(run: Run) -> None:
     run.start("sleep 5; exec python3 /engine.py")
     run.pod_at_work()
     name = run.job()["metadata"]["name"]
@@ -243,14 +218,14 @@ def test_a_job_suspended_by_somebody_waits_and_goes_on_when_it_is_resumed(run: R
     assert run.status()["attempts"] == 1
 
 
-def test_a_queue_that_nobody_serves_is_waited_for_and_named(run: Run) -> None:
+def a_queue_that_nobody_serves_is_waited_for_and_named(run: Run) -> None:
     run.start(queueName="evals")
     status = run.says("Queued", "waits in queue evals")
     assert status["phase"] == "Running"
     assert run.place.list("Pod", f"rca.bluerobin.io/run={run.name}") == []
 
 
-def test_a_sidecar_serves_both_repeats_and_ends_with_them(run: Run) -> None:
+def a_sidecar_serves_both_repeats_and_ends_with_them(run: Run) -> None:
     serve = "cd /tmp && exec python3 -m http.server 8099 --bind 0.0.0.0"
     server = {
         "name": "server",
@@ -270,7 +245,56 @@ def test_a_sidecar_serves_both_repeats_and_ends_with_them(run: Run) -> None:
     eventually(ended, seconds=PATIENCE)
 
 
-def test_a_sidecar_that_never_listens_is_named(run: Run) -> None:
+def a_sidecar_that_never_listens_is_named(run: Run) -> None:
     server = {"name": "server", "image": plain_engine(), **PROXY, "ports": [8099]}
     run.start(sidecars=[server])
     run.ends("SidecarNotReady", "container server")
+
+
+# Those that wait longest come first.
+CASES = (
+    an_image_that_does_not_exist,
+    a_sidecar_that_never_listens_is_named,
+    more_on_disk_than_a_volume_holds,
+    no_node_is_shown_at_once_and_ends_the_run_in_time,
+    a_pod_evicted_by_the_api_is_tried_again_for_free,
+    a_pod_deleted_by_hand_is_tried_again_for_free,
+    a_job_suspended_by_somebody_waits_and_goes_on_when_it_is_resumed,
+    a_sidecar_serves_both_repeats_and_ends_with_them,
+    an_image_that_is_no_name,
+    the_deadline_of_the_pod_names_the_step,
+    the_memory_of_the_engine,
+    an_engine_that_ends_with_status_3,
+    a_job_deleted_by_hand,
+    a_queue_that_nobody_serves_is_waited_for_and_named,
+)
+
+
+@pytest.fixture(scope="module")
+def cases(api: Api, kinds: None) -> Iterator[dict[str, Future[None]]]:
+    """All of them, side by side: of one operator with two namespaces, one of which has a quota that lets no Pod in."""
+    with ExitStack() as stack:
+        common, closed = (stack.enter_context(restricted_namespace(api)) for _ in range(2))
+        for place in (common, closed):
+            place.create(dataset(), baseline())
+        quota: Body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "no-pods"}}
+        closed.create({**quota, "spec": {"hard": {"pods": "0"}}})
+
+        def counted() -> None:
+            assert "used" in (closed.get("ResourceQuota", "no-pods").get("status") or {})
+
+        eventually(counted, seconds=120)
+        operator = Operator(common, f"watch.namespaces={{{common.name},{closed.name}}}")
+        operator.ready()
+        pool = stack.enter_context(ThreadPoolExecutor(SIDE_BY_SIDE))
+        yield {
+            case.__name__: pool.submit(case, Run(place, case.__name__.replace("_", "-")[:40].strip("-")))
+            for place, told in ((closed, (a_quota_that_lets_no_pod_in,)), (common, CASES))
+            for case in told
+        }
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize("name", [case.__name__ for case in (a_quota_that_lets_no_pod_in, *CASES)])
+def test_what_the_cluster_does_to_a_run_has_its_own_reason(cases: dict[str, Future[None]], name: str) -> None:
+    cases[name].result(timeout=CASE_SECONDS)

@@ -233,12 +233,14 @@ class ComponentReconciler:
         for answer in verbs.told(RcaComponentStatus() if unseen else old, new):
             if answer.at > world.clock() - RECENT:
                 await emit(world, raw, answer)
-        last = new.last_transition
+        last, before = new.last_transition, old.last_transition
+        if unseen and before and world.clock() - before.at < RECENT:
+            # Also where this look has come to the next one: who wrote it may have died before its Event.
+            await emit(world, raw, before)
         if last is None:
             return written
-        fresh = last != old.last_transition
-        missed = unseen and world.clock() - last.at < RECENT
-        if fresh or missed:
+        fresh = last != before
+        if fresh:
             await emit(world, raw, last)
         if fresh and last.reason in (Reason.PROMOTED, Reason.DEMOTED):
             cause = new.demotion.cause if last.reason == Reason.DEMOTED and new.demotion else "Evidence"

@@ -131,7 +131,7 @@ async def stream(
         # What follows a verdict belongs to its run, too: the Event, and the Job that is let go.
         await _settled(operator)
         cpu = operator.cpu_seconds() - cpu
-        found = _measured(scene, operator, runs, wall, cpu, idle, sent)
+        found = _measured(scene, operator, runs, wall=wall, cpu=cpu, idle=idle, before=sent)
         if quiet:
             await asyncio.sleep(5)
             before = await _writes(scene.api)
@@ -172,13 +172,13 @@ async def killed(card: Card, runs: int, *, name: str = NAME, within: float = 120
         after = max(scene.ledger.ended.values()) - began
         await _settled(second)
         cpu = second.cpu_seconds() - cpu
-        found = _measured(scene, second, runs, after, cpu, idle, sent)
+        found = _measured(scene, second, runs, wall=after, cpu=cpu, idle=idle, before=sent)
         found.after_kill = after
         return found
 
 
 def _measured(
-    scene: _Scene, operator: Operator, runs: int, wall: float, cpu: float, idle: float, before: Any
+    scene: _Scene, operator: Operator, runs: int, *, wall: float, cpu: float, idle: float, before: Any
 ) -> Measured:
     ledger, delays = scene.ledger, scene.ledger.delays()
     sent = {

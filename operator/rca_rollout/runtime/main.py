@@ -87,7 +87,7 @@ def _raise(error: LeadershipLostError) -> NoReturn:
     raise error
 
 
-async def serve(
+async def serve(  # noqa: PLR0915 - the parts of the process, one after the other
     settings: Settings,
     stop: asyncio.Event | None = None,
     *,

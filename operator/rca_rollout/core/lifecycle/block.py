@@ -22,7 +22,9 @@ def put(
     run: str | None = None,
 ) -> None:
     """Blocks `epoch` from now on. What was under way towards a promotion is over."""
-    draft.block = Block(reason=str(reason), message=message, at=draft.now, epoch=epoch, by=by, run=run)
+    # Not older than what it is put against, whatever a clock that was set back says: `overdue` compares them.
+    at = max(draft.now, draft.promotion.at) if draft.promotion else draft.now
+    draft.block = Block(reason=str(reason), message=message, at=at, epoch=epoch, by=by, run=run)
     draft.approval = None
     draft.run_requested_at = None
 

@@ -83,7 +83,7 @@ def _advance(draft: Draft) -> None:
         return
     suite = _suite_of(draft)
     if isinstance(suite, Problem):
-        if draft.active and drift.settle(draft, target):
+        if drift.settle(draft, target):
             return
         _without_suite(draft, suite)
         return
@@ -102,6 +102,9 @@ def _put_back(draft: Draft, target: TargetView) -> bool:
         promotion.demote(draft, target, Reason.CONDITION_VIOLATED, text)
         return True
     if revision.settle(draft, target):
+        return True
+    if draft.active and (text := guard.failed(draft)):
+        promotion.demote(draft, target, Reason.GUARD_FAILED, text)
         return True
     if text := confirmation.settle(draft):
         promotion.demote(draft, target, Reason.CONFIRMATION_FAILED, text)

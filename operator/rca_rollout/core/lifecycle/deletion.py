@@ -42,6 +42,8 @@ def advance(draft: Draft) -> None:
     if draft.deletion is None:
         draft.deletion = DeletionStatus(since=draft.now)
         draft.wake_at(draft.now)
+    if draft.deletion.since > draft.now:  # by a clock that was set back since
+        draft.deletion = draft.deletion.evolve(since=draft.now)
     if draft.deletion.released is None and (done := _done(draft, draft.deletion)):
         reason, text = done
         draft.deletion = draft.deletion.evolve(released=reason, message=text)

@@ -45,7 +45,8 @@ def _external(draft: Draft, promoted: Promotion, target: TargetView) -> None:
 
 
 def _without_evidence(draft: Draft, target: TargetView) -> bool:
-    first = draft.old.epoch is None  # it has never been in charge of the key
+    # It has never been in charge of the key: neither by a run, nor by having seen it in Shadow.
+    first = draft.old.epoch is None and draft.old.mode is not EffectiveMode.SHADOW
     contest.notice(draft, target)
     if first or draft.spec.drift_policy is DriftPolicy.REPORT:
         running = draft.snapshot.what_runs

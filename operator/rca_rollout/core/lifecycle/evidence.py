@@ -128,8 +128,20 @@ def held_back(draft: Draft) -> None:
     elif draft.evidence.passing:
         text = "waits for the end of the observation"
     if draft.current_run and not draft.retry:
-        text += f"; {draft.current_run.trigger} run {draft.current_run.name} is under way"
+        run, waits = f"{draft.current_run.trigger} run {draft.current_run.name}", waits_for(draft)
+        text += f"; {run}: {waits[1]}" if waits else f"; {run} is under way"
+        if waits and waits[0] == Reason.BUDGET_EXCEEDED and reason == Reason.NOT_PROMOTED:
+            reason = Reason.BUDGET_EXCEEDED  # a month may be long
     draft.condition(ConditionType.PROMOTED, False, reason, text)
+
+
+def waits_for(draft: Draft) -> tuple[str, str] | None:
+    """(reason, sentence) of what the current run waits for before it begins; None where it has begun, or says nothing."""
+    run = draft.snapshot.runs.get(draft.current_run.name) if draft.current_run else None
+    status = run.status if run else None
+    if status is None or status.phase is not RunPhase.PENDING or not status.reason or not status.message:
+        return None
+    return None if status.reason == Reason.RUN_PENDING else (status.reason, status.message)
 
 
 def last_started(draft: Draft) -> datetime | None:

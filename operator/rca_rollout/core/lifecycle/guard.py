@@ -49,6 +49,13 @@ def advance(draft: Draft, target: TargetView) -> None:
     evidence.start(draft, Trigger.GUARD)
 
 
+def failed(draft: Draft) -> str | None:
+    """What a component that was promoted is put back for, by its own evaluation. Asked before suite and epoch are: what it
+    has shown of what runs does not become untrue when its suite goes, or its data change, in that very moment."""
+    demote = draft.spec.guard.on_regression is OnRegression.DEMOTE
+    return _regression(draft) if demote and draft.promotion and not draft.spec.suspend else None
+
+
 def degraded(draft: Draft) -> None:
     """What makes the guard of an Active component less than it should be; ends by itself. One Event for each reason."""
     found = _alarm(draft)
@@ -102,9 +109,9 @@ def _blind(draft: Draft) -> str | None:
     if draft.now < too_old:
         draft.wake_at(too_old)
         return None
-    return (
-        f"no guard run has given a verdict since {stamp(last)}; one is due every {draft.spec.guard.interval}"
-    )
+    waits = evidence.waits_for(draft)
+    why = f"; the present one: {waits[1]}" if waits else ""
+    return f"no guard run has given a verdict since {stamp(last)}; one is due every {draft.spec.guard.interval}{why}"
 
 
 def _patience(draft: Draft) -> timedelta:

@@ -92,7 +92,8 @@ def settle(draft: Draft, target: TargetView) -> bool:
 
 def _settle_taken_back(draft: Draft, target: TargetView, intent: Intent) -> bool:
     """The key was written and does not read so any more: no tug of war, with a person or with a webhook."""
-    if not _towards_active(intent) and draft.now < intent.not_after:
+    # Later than any intent is long: the clock was set back since.
+    if not _towards_active(intent) and draft.now < intent.not_after <= draft.now + INTENT_LIFE:
         draft.wake_at(intent.not_after)
         return True
     draft.intent = None

@@ -16,7 +16,7 @@ from rca_rollout.api.component_status import Promotion
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.revision import EpochPart, OnNewRevision
 from rca_rollout.core.epoch import TAG, changed_parts, epoch_parts, stored_parts
-from rca_rollout.core.lifecycle import promotion
+from rca_rollout.core.lifecycle import guard, promotion
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.revision import Running, Unsettled, active_value, bound, declared, revision_in
@@ -68,6 +68,7 @@ def settle_epoch(draft: Draft, suite: SuiteFacts) -> None:
         pinned = draft.eval_image = None
     parts = stored_parts(epoch_parts(draft.spec, suite, running, pinned))
     if draft.epoch == epoch:
+        _identify(draft, running)
         draft.epoch_parts, draft.running, draft.image_digest = parts, running.identity, running.digest
         return
     moved = draft.epoch is not None and changed_parts(draft.epoch_parts, parts) == (TAG,)
@@ -84,6 +85,15 @@ def settle_epoch(draft: Draft, suite: SuiteFacts) -> None:
     retry = draft.retry
     draft.restart()
     draft.retry = retry if moved else None
+
+
+def _identify(draft: Draft, running: Running) -> None:
+    """A record of before identities were kept gets that of what runs, once: from then on image and inputs count, too."""
+    promoted = draft.promotion
+    if draft.active and promoted and promoted.running is None and promoted.revision == running.revision:
+        draft.promotion = promoted.evolve(
+            running=running.identity, image_digest=promoted.image_digest or running.digest
+        )
 
 
 def tell(draft: Draft) -> None:
@@ -112,6 +122,8 @@ def _displaced(draft: Draft, promoted: Promotion, target: TargetView) -> tuple[s
     if not draft.active:
         if target.value != _word(draft, promoted):
             return None  # somebody set the key to Shadow, or to another word: drift
+        if text := guard.failed(draft):
+            return Reason.GUARD_FAILED, f"{text}; the word of {promoted.revision} is not held"
         if _may_hold(draft):
             draft.held, draft.promotion = promoted, None
             return None

@@ -17,13 +17,11 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.core.owners import owned
 from rca_rollout.core.pods import Broken, Outcome, Running, Succeeded, diagnose
 from rca_rollout.core.pods.pod import diagnose_pod
-from rca_rollout.core.pods.steps import condition, done, wall_seconds
+from rca_rollout.core.pods.steps import TOLD_TO_GO, condition, done, wall_seconds
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 RETRIES = 3
 """How often the Job makes the Pod of one shard anew when it was deleted. Disruptions do not count."""
-# As a container ends that was told to go: what else it ends with is its own doing.
-_TOLD_TO_GO = (128 + 9, 128 + 15)
 _LAG = timedelta(seconds=30)  # Jobs and Pods are watched apart
 _LOOK_AGAIN = timedelta(seconds=5)
 
@@ -77,7 +75,7 @@ def job_form(template: JobTemplate, shards: int, slack: int) -> dict[str, Any]:
         "podFailurePolicy": {
             "rules": [
                 {"action": "Ignore", **_DISRUPTED},
-                {"action": "FailIndex", "onExitCodes": {"operator": "NotIn", "values": list(_TOLD_TO_GO)}},
+                {"action": "FailIndex", "onExitCodes": {"operator": "NotIn", "values": list(TOLD_TO_GO)}},
             ]
         },
     }

@@ -138,6 +138,9 @@ BROKEN: dict[str, tuple[Body, Body | None, float, str, str]] = {
     "a Pod that had failed before it was deleted": (
         job(), deleted(pod("Failed", {"eval-1": ended(3, finishedAt=at(9))}), 65), 61, "EvalFailed", "status 3",
     ),
+    "a Pod that had run out of memory before it was deleted": (
+        job(), deleted(pod("Failed", {"eval-1": ended(137, reason="OOMKilled", finishedAt=at(9))}), 65), 61, "OutOfMemory", "memory",
+    ),
     "a sidecar that takes the Pod with it": (
         job(BACKOFF), beside(pod("Failed", {"prepare": waiting("PodInitializing")}), "istio-init", ended(1), first=True), 9,
         "SidecarFailed", "istio-init",
@@ -201,6 +204,12 @@ DISRUPTED: dict[str, tuple[Body, Body | None, float, str]] = {
     "a deletion that is never carried out": (job(), deleted(pod("Running", RUNNING), 60), 121, "NodeLost"),
     "a Pod deleted by hand": (
         job(BACKOFF), deleted(pod("Failed", {"eval-1": ended(137, finishedAt=at(62))}), 65), 63, "PodDeleted",
+    ),
+    "a Pod deleted by hand, seen when its kubelet has taken it off the list": (
+        job(BACKOFF), deleted(pod("Failed", {"eval-1": ended(137, finishedAt=at(62))}), 64, 0), 64, "PodDeleted",
+    ),
+    "a Pod that ended by itself when it was told to, seen as late": (
+        job(BACKOFF), deleted(pod("Failed", {"eval-1": ended(143, finishedAt=at(62))}), 64, 0), 64, "PodDeleted",
     ),
     "a deadline that no kubelet enforces": (job(), pod("Running", RUNNING, startTime=at(5)), 666, "NodeLost"),
     "a deadline that only the Job enforces": (

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from rca_rollout.api.reasons import Reason
 from rca_rollout.core.pods.outcome import Body, Disrupted, Running
-from rca_rollout.core.pods.steps import condition, ended, failed, time
+from rca_rollout.core.pods.steps import condition, ended, failed, killed, time
 
 SILENCE = timedelta(seconds=60)
 """How long a kubelet may leave undone what is due at a known moment, before its node counts as lost."""
@@ -66,11 +66,20 @@ def _by_kubelet(word: str) -> Reason | None:
 
 
 def _deleted(pod: Body, due: datetime, now: datetime) -> Disrupted | Running | None:
-    """Deleted by nobody who says so: `kubectl delete pod`. `due` is when its grace ends."""
+    """Deleted by nobody who says so: `kubectl delete pod`. `due` is when its grace ends.
+
+    When the Pod is done the kubelet deletes it once more without grace, which moves `due` to that moment: whoever looks late
+    cannot tell when it was asked. So a container that was killed is not held against the evaluation by the clock.
+    """
     metadata, status = pod["metadata"], pod.get("status") or {}
     asked = due - timedelta(seconds=int(metadata.get("deletionGracePeriodSeconds") or 0))
     first = failed(pod)
-    if first is not None and (end := time(ended(first).get("finishedAt"))) and end < asked:
+    if (
+        first is not None
+        and (end := time(ended(first).get("finishedAt")))
+        and end < asked
+        and not killed(first)
+    ):
         return None  # it had failed by itself before
     if status.get("phase") in ("Failed", "Succeeded"):
         text = f"Pod {metadata['name']} was deleted before its evaluation had ended"

@@ -11,6 +11,8 @@ from rca_rollout.core.pods.outcome import Body
 PREPARE, SCORECARD = "prepare", "scorecard"
 JUDGE = "judge"  # runs behind the steps and is none of them: its end decides nothing
 _END_OF_TIME = 9000
+# The exit statuses of a container that was told to go: what else it ends with is its own doing.
+TOLD_TO_GO = (128 + 9, 128 + 15)
 _EVAL = re.compile(r"eval-(\d+)")
 
 
@@ -56,6 +58,12 @@ def started(state: Body) -> bool:
 def failed(pod: Body) -> Body | None:
     """The first step that ended with another status than 0."""
     return next((s for s in steps(pod) if ended(s) and ended(s)["exitCode"] != 0), None)
+
+
+def killed(state: Body) -> bool:
+    """Whether it ended as a container does that was told to go: not for its memory, and with no status of its own."""
+    end = ended(state)
+    return end.get("exitCode") in TOLD_TO_GO and end.get("reason") != "OOMKilled"
 
 
 def done(pod: Body) -> bool:

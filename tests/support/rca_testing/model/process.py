@@ -193,6 +193,8 @@ class Process:
         self.lag: dict[str, list[Body]] = {}
         self.wakes: dict[Key, datetime] = {}
         self.dirty: set[Key] = set()
+        self.failed: set[Key] = set()
+        """Keys whose last reconciliation had no answer, and is tried again."""
         self.steps: dict[Key, Step] = {}
         self.readings: dict[tuple[str, str], Reading] = {}
         self.told: dict[tuple[str, str], Reading] = {}
@@ -247,6 +249,7 @@ class Process:
         reconciler: Any = self._components if key.kind == "RcaComponent" else self._runs
         step = Step(key, reconciler.reconcile(key), self.store.sequence, self)
         self.dirty.discard(key)
+        self.failed.discard(key)
         self.wakes.pop(key, None)
         self.steps[key] = step
         self._go(step, None)
@@ -277,6 +280,7 @@ class Process:
         except KubeError:
             # As the queue does: again, a little later.
             self._end(step, self._clock() + timedelta(seconds=1))
+            self.failed.add(step.key)
         except BaseException:
             self._end(step, None)
             raise

@@ -26,11 +26,13 @@ def check(world: Installation) -> set[tuple[str, str]]:
         conditions = {one["type"]: one for one in status.get("conditions") or ()}
         planned = key in world.leader.wakes or _under_way(world, current)
         assert planned or _stopped(body, status, conditions), f"{name} waits for nothing: {status}"
-        if not body["metadata"].get("deletionTimestamp"):
+        if not body["metadata"].get("deletionTimestamp") and key not in world.leader.failed:
             _explained(name, status, conditions, world)
             found.add((status["phase"], conditions["Promoted"]["reason"]))
     for run in world.store.all(RUNS):
         status = run.get("status") or {}
+        if Key("EvalRun", NAMESPACE, run["metadata"]["name"]) in world.leader.failed:
+            continue
         assert _words(status.get("reason"), status.get("message")), f"{run['metadata']['name']} says nothing"
     return found
 

@@ -9,7 +9,7 @@ a run is overtaken only by those made within its own patience, a finite number, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -26,16 +26,36 @@ PATIENCE: Mapping[str, timedelta] = {
     "promotion": timedelta(hours=6),
     "other": timedelta(hours=24),
 }
+# What a run can wait for that has not begun and is not its turn: what its component runs, or a baseline that fits. Who waits
+# for such a thing would keep all behind it waiting, too, for a rollout that is stuck, say.
+ELSEWHERE = frozenset(
+    {
+        Reason.ROLLOUT_IN_PROGRESS,
+        Reason.ROLLOUT_STUCK,
+        Reason.IMAGES_DIFFER,
+        Reason.WORKLOAD_NOT_FOUND,
+        Reason.WORKLOAD_NOT_RUNNING,
+        Reason.WORKLOAD_UNREADABLE,
+        Reason.CONTAINER_NOT_FOUND,
+        Reason.REVISION_UNNAMED,
+        Reason.IMAGE_NAMED_TWICE,
+        Reason.INPUT_NOT_FOUND,
+        Reason.INPUT_UNREADABLE,
+        Reason.BASELINE_STALE,
+    }
+)
 _PROMOTION = frozenset({Trigger.GATE, Trigger.OBSERVATION, Trigger.CLOSING, Trigger.GUARD})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Turns:
-    """The runs of one suite that have not ended, by UID: those that hold a place, and those that wait, in order."""
+    """The runs of one suite that have not ended, by UID: those that hold a place, and those that wait, in order. `aside` are
+    those that wait for something else, with how many are before them."""
 
     holding: frozenset[str]
     waiting: tuple[str, ...]
+    aside: Mapping[str, int] = field(default_factory=dict)
 
     def next(self, limit: int) -> tuple[str, ...]:
         """Those that may start now, beside what holds a place already."""
@@ -44,6 +64,9 @@ class Turns:
     def problem(self, uid: str, limit: int) -> Problem | None:
         """None where the run may start, else what it waits for."""
         if uid in self.holding or uid in self.next(limit):
+            return None
+        # It asks, so what it waited for is there now, and it is back in its place.
+        if uid in self.aside and self.aside[uid] < limit - len(self.holding):
             return None
         runs = "1 evaluation" if limit == 1 else f"{limit} evaluations"
         return Problem(
@@ -62,17 +85,27 @@ def turns(
     budget has made room for. A run that has ended, is being deleted or is not `usable` is in nobody's way."""
     holding: list[str] = []
     waiting: list[tuple[datetime, datetime, str, str]] = []
+    elsewhere: set[str] = set()
     for body in runs:
         if not is_open(body) or not usable(body):
             continue
         metadata = body["metadata"]
         uid = str(metadata["uid"])
-        if started(body) or uid in reserved:
+        if (body.get("status") or {}).get("reason") in ELSEWHERE and not started(body):
+            elsewhere.add(uid)
+        elif started(body) or uid in reserved:
             holding.append(uid)
             continue
         made = _made(str(metadata.get("creationTimestamp")))
         waiting.append((made + _patience(body, active), made, str(metadata["name"]), uid))
-    return Turns(frozenset(holding), tuple(uid for *_, uid in sorted(waiting)))
+    line: list[str] = []
+    aside: dict[str, int] = {}
+    for *_, uid in sorted(waiting):
+        if uid in elsewhere:
+            aside[uid] = len(line)
+        else:
+            line.append(uid)
+    return Turns(frozenset(holding), tuple(line), aside)
 
 
 def active_components(components: Iterable[Body]) -> frozenset[str]:

@@ -47,16 +47,18 @@ class Running:
 @dataclass(frozen=True)
 class Unsettled(Problem):
     """Pods run different things, or are about to. `seen` is what runs, `coming` what the template will bring: a revision's
-    name, or the beginning of one that ends with `@`."""
+    name, or the beginning of one that ends with `@`; or in words what it is, where it is one of `others` or nothing known."""
 
     seen: tuple[Running, ...] = ()
     coming: str | None = None
+    others: tuple[str, ...] = ()
 
     def brings(self, revision: str | None) -> bool:
         """Whether the template's Pods will be of this revision, as far as can be told before they run."""
         if self.coming is None or revision is None:
             return True
-        return revision == self.coming or (self.coming.endswith("@") and revision.startswith(self.coming))
+        names = (self.coming, *self.others)
+        return any(revision == name or (name.endswith("@") and revision.startswith(name)) for name in names)
 
 
 def declared(spec: RcaComponentSpec) -> Running:

@@ -79,11 +79,14 @@ def view_workload(
         )
     template = (workload.get("spec") or {}).get("template") or {}
     container = _container(ref, template, what)
-    if isinstance(container, Problem):
-        return container
     revision = _annotation(template)
+    if isinstance(container, Problem):
+        return _unlike(container, ref, template, revision)
     if problem := _unnamed(what, revision, named=named):
-        return problem
+        # Whatever it is, it does not have the name of what was promoted.
+        return Unsettled(
+            problem.reason, problem.message, stalled=problem.stalled, coming="a template without a name"
+        )
     name, image = str(container["name"]), str(container.get("image", ""))
     live = [_pod(pod, ref, name) for pod in pods if _owned(pod, ref, workload) and _lives(pod, now)]
     known = [pod for pod in live if digest_of(pod.image_id)]
@@ -118,6 +121,16 @@ def _container(ref: WorkloadRef, template: Body, what: str) -> Body | Problem:
         else f"{what} has no container {ref.container}; it has {names}: name one of them in workloadRef.container"
     )
     return Problem(Reason.CONTAINER_NOT_FOUND, text, stalled=True)
+
+
+def _unlike(problem: Problem, ref: WorkloadRef, template: Body, revision: str | None) -> Unsettled:
+    """A template in which it is not known which container counts. It may still be one that cannot be what was promoted."""
+    coming, others = f"a template without the container {ref.container}", tuple[str, ...]()
+    if ref.container is None:
+        images = [str(one.get("image", "")) for one in (template.get("spec") or {}).get("containers") or []]
+        coming = revision or "a template with other containers"
+        others = () if revision else tuple(f"{short_name(image)}@" for image in images)
+    return Unsettled(problem.reason, problem.message, stalled=problem.stalled, coming=coming, others=others)
 
 
 def _annotation(holder: Body) -> str | None:

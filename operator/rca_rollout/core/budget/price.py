@@ -27,13 +27,16 @@ class Price:
 
 def judged(run: Body, spec: EvalSuiteSpec) -> bool:
     """Whether the judge is asked about this run."""
-    return asks_judge((run.get("spec") or {}).get("trigger"), spec)
+    inputs = (run.get("status") or {}).get("inputs")
+    shards = (inputs.get("shards") or 1) if inputs else None
+    return asks_judge((run.get("spec") or {}).get("trigger"), spec, shards)
 
 
-def asks_judge(trigger: str | None, spec: EvalSuiteSpec) -> bool:
-    """A scheduled run, in one piece, of a suite that wants an opinion. A shard has no scorecard to judge."""
+def asks_judge(trigger: str | None, spec: EvalSuiteSpec, shards: int | None = None) -> bool:
+    """A scheduled run, in one piece, of a suite that wants an opinion. A shard has no scorecard to judge. `shards` is what the
+    run has taken with its inputs, None before: the suite may say otherwise by now."""
     wanted = spec.schedule and spec.schedule.judge and spec.judge
-    return bool(trigger == Trigger.SCHEDULED and wanted and (spec.job.shards or 1) == 1)
+    return bool(trigger == Trigger.SCHEDULED and wanted and (shards or spec.job.shards or 1) == 1)
 
 
 def price_of(spec: EvalSuiteSpec, *, with_judge: bool) -> Price:

@@ -21,7 +21,7 @@ from rca_rollout.core.runs.snapshot import (
     StorePart,
     StoreScorecard,
 )
-from rca_rollout.core.runs.wanted import given_up, overtaken
+from rca_rollout.core.runs.wanted import given_up, overtaken, unusable
 from rca_rollout.core.runs.watch import start, watch
 from rca_rollout.core.workloads import engine_conflict
 
@@ -46,6 +46,8 @@ def _decide(snapshot: RunSnapshot, now: datetime) -> RunPlan:
         return end(snapshot, RunPhase.SUPERSEDED, Reason.SUPERSEDED, stale, now)
     if isinstance(snapshot.component, Problem):
         return end(snapshot, RunPhase.ERROR, snapshot.component.reason, snapshot.component.message, now)
+    if done_for := unusable(snapshot, now):
+        return end(snapshot, RunPhase.SUPERSEDED, Reason.SUPERSEDED, done_for, now)
     if isinstance(snapshot.suite, Problem):
         return wait(snapshot, snapshot.suite.reason, snapshot.suite.message, now, now + WAIT_FOR_SUITE)
     running = snapshot.what_runs

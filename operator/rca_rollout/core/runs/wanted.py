@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from rca_rollout.api.common import RunPhase
 from rca_rollout.api.component import RcaComponent
 from rca_rollout.api.reasons import Reason
+from rca_rollout.core.pods.steps import condition, time
+from rca_rollout.core.problem import Problem
+from rca_rollout.core.runs.inputs import same_data
 from rca_rollout.core.runs.snapshot import RunSnapshot
+from rca_rollout.core.suites import StaleSuite
 
 
 def given_up(snapshot: RunSnapshot) -> tuple[RunPhase, str, str] | None:
@@ -26,6 +32,34 @@ def given_up(snapshot: RunSnapshot) -> tuple[RunPhase, str, str] | None:
     if current is None or current.name != name:
         return RunPhase.SUPERSEDED, Reason.SUPERSEDED, "the component does not wait for this run any more"
     return None
+
+
+def unusable(snapshot: RunSnapshot, now: datetime) -> str | None:
+    """A run whose Job holds a place, or has ended, and whose result nobody can judge any more. It gives the place free."""
+    suite, running, status = snapshot.suite, snapshot.what_runs, snapshot.run.status
+    if (
+        isinstance(suite, StaleSuite)
+        and suite.facts
+        and status.inputs
+        and not same_data(status.inputs, suite.facts)
+    ):
+        return "the dataset or the baseline changed while the run was under way"
+    if isinstance(suite, Problem) or not isinstance(running, Problem) or status.job_ref is None:
+        return None
+    ended = _ended_at(snapshot)
+    if ended is None or now < ended + suite.spec.job.start_timeout.delta:
+        return None
+    return f"its Job has ended, and what was evaluated cannot be told since: {running.message}"
+
+
+def _ended_at(snapshot: RunSnapshot) -> datetime | None:
+    """When the run's Job ended. One that is gone is as good as ended when it began."""
+    status = snapshot.run.status
+    if snapshot.job is None:
+        return status.started_at if status.job_ref and status.job_ref.uid else None
+    found = snapshot.job.get("status") or {}
+    over = condition(found, "Complete") or condition(found, "Failed")
+    return (time(over.get("lastTransitionTime")) or status.started_at) if over else None
 
 
 def overtaken(snapshot: RunSnapshot) -> str | None:

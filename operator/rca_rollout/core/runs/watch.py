@@ -156,6 +156,8 @@ def job_body(snapshot: RunSnapshot, suite: SuiteFacts) -> dict[str, Any]:
             shards=inputs.shards or 1,
             image=inputs.image if inputs.image_digest else None,
             pull_secrets=running.pull_secrets if isinstance(running, What) else (),
-            judge=suite.spec.judge if budget.asks_judge(run.spec.trigger, suite.spec) else None,
+            judge=suite.spec.judge
+            if budget.asks_judge(run.spec.trigger, suite.spec, inputs.shards or 1)
+            else None,
         ),
     )

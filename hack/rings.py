@@ -50,9 +50,9 @@ API, NODE = (f"{os.environ.get('RCA_TEST_NAME', 'rca')}-{part}" for part in ("ap
 # A ring that hangs must not hang CI: far above what the slowest ring needs on two busy cores.
 RING_TIMEOUT = float(os.environ.get("RCA_RING_TIMEOUT", "1800"))
 NOTHING_COLLECTED = 5
-# The rings without a cluster share nothing between files, so they use the machine's cores; four are enough.
-SIDE_BY_SIDE = ("unit", "emulated", "process")
-MOST_WORKERS = 4
+# Files of these rings share nothing, or only a node on which each has namespaces of its own, so they go side by side, in at
+# most so many processes. Those of the node wait most of the time; what they wait for has two cores in CI.
+MOST_WORKERS = {"unit": 4, "emulated": 4, "process": 4, "node": 2}
 
 
 class UnavailableError(Exception):
@@ -192,7 +192,34 @@ def _node() -> Iterator[dict[str, str]]:
             "RCA_TEST_HARNESS_IMAGE": images.HARNESS.name,
             "RCA_TEST_PLAIN_ENGINE_IMAGE": images.PLAIN_ENGINE.name,
         }
-        yield {**environment, **names}
+        with _kinds(environment):
+            yield {**environment, **names}
+
+
+@contextmanager
+def _kinds(environment: Mapping[str, str]) -> Iterator[None]:
+    """Our kinds, for all files of the ring at once: a file that took them away would take them from the others."""
+    kubectl = [f"{environment['RCA_TEST_BIN']}/kubectl", f"--kubeconfig={environment['RCA_TEST_KUBECONFIG']}"]
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run([*kubectl, *arguments], stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            raise SetupError(f"`kubectl {' '.join(arguments)}` failed, see above")
+        return done.stdout
+
+    def present() -> set[str]:
+        return {
+            name for name in run("get", "crd", "-o", "name").split() if name.endswith(".rca.bluerobin.io")
+        }
+
+    before = present()
+    run("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+    run("wait", "--for=condition=Established", "--timeout=120s", "-f", str(ROOT / "crds"))
+    try:
+        yield
+    finally:
+        if made := sorted(present() - before):
+            run("delete", "--wait=false", *made)
 
 
 RINGS: Mapping[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
@@ -207,12 +234,8 @@ RINGS: Mapping[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
 def workers(ring: str, extra: Sequence[str]) -> list[str]:
     """How many processes a ring's tests run in; one when a person wants to debug, or says how many."""
     asked = any(option.startswith(("-n", "--numprocesses", "--pdb", "--trace")) for option in extra)
-    cores = min(os.cpu_count() or 1, MOST_WORKERS)
-    return (
-        []
-        if asked or ring not in SIDE_BY_SIDE or cores < 2
-        else [f"--numprocesses={cores}", "--dist=loadfile"]
-    )
+    cores = min(os.cpu_count() or 1, MOST_WORKERS.get(ring, 1))
+    return [] if asked or cores < 2 else [f"--numprocesses={cores}", "--dist=loadfile"]
 
 
 def folder(ring: str, extra: Sequence[str]) -> list[str]:

@@ -12,20 +12,28 @@ from rca_testing.node import ROOT, Api, Place, eventually, restricted_namespace
 
 from hack import rings
 
-_FIGURES: list[str] = []
+MEASURED = "measured on the node"
 
 
 @pytest.fixture
-def figure() -> Callable[[str], None]:
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Notes what was measured; shown at the end of the ring, whether or not a test failed."""
-    return _FIGURES.append
+    return lambda line: record_property(MEASURED, line)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _FIGURES:
-        terminalreporter.section("measured on the node")
-        for line in _FIGURES:
-            terminalreporter.line(line)
+    # Properties come along with the reports, from other processes, too. Each report of a test has all that came before.
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    lines = {
+        (report.nodeid, line): None
+        for report in reports
+        for name, line in getattr(report, "user_properties", ())
+        if name == MEASURED
+    }
+    if lines:
+        terminalreporter.section(MEASURED)
+        for _, line in lines:
+            terminalreporter.line(str(line))
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +56,8 @@ def api() -> Iterator[Api]:
 
 @pytest.fixture(scope="session")
 def kinds(api: Api) -> Iterator[None]:
-    """Our kinds, for the releases that do not bring them; gone afterwards if they were not there before."""
+    """Our kinds, for the releases that do not bring them; gone afterwards if they were not there before, as they are when
+    `make test` has made them for all files of the ring."""
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     group = "rca.bluerobin.io"
 

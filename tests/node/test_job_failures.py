@@ -147,7 +147,7 @@ def the_deadline_of_the_pod_names_the_step(run: Run) -> None:
 
 
 def more_on_disk_than_a_volume_holds(run: Run) -> None:
-    run.start("dd if=/dev/zero of=$RCA_EVAL_OUTPUT/x bs=1M count=400; sleep 120")
+    run.start("dd if=/dev/zero of=$RCA_EVAL_OUTPUT/x bs=1M count=400; sleep 500")
     run.ends("StorageExceeded", "wrote more than it may")
 
 

@@ -161,7 +161,7 @@ class Story:
 def story(api: Api, kinds: None) -> Iterator[Story]:
     with restricted_namespace(api) as place:
         recorder = Recorder(place, ("ConfigMap", "RcaComponent", "EvalRun")).start()
-        operator = Operator(place, f"watch.namespaces={{{place.name}}}", crds=True)
+        operator = Operator(place, f"watch.namespaces={{{place.name}}}")
         floor = baseline("baseline", DATA / "baseline.graded.json")
         suite = {
             "apiVersion": "rca.bluerobin.io/v1alpha1",

@@ -69,7 +69,8 @@ def test_a_ring_whose_cluster_did_not_start_is_a_failure_everywhere() -> None:
     assert summary([result], ci=False)[1] == 1
 
 
-def test_only_rings_without_a_cluster_run_side_by_side_and_not_under_a_debugger() -> None:
-    assert workers("cluster", []) == workers("node", []) == []
-    assert workers("unit", ["--pdb"]) == workers("unit", ["-n0"]) == []
+def test_files_of_the_cluster_ring_run_one_after_the_other_and_under_a_debugger_all_do() -> None:
+    assert workers("cluster", []) == []
+    assert workers("node", ["--pdb"]) == workers("unit", ["--pdb"]) == workers("unit", ["-n0"]) == []
     assert all("=" in option for option in workers("unit", ["-k", "gate"]))
+    assert {option.rpartition("=")[2] for option in workers("node", [])} <= {"2", "loadfile"}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from rca_testing import job_states, samples, suites
+from rca_testing.evidence import KEY
 from rca_testing.lifecycle_world import START, World
 from rca_testing.run_world import Road
 
@@ -401,3 +402,162 @@ def test_whether_a_judge_is_asked_follows_from_the_shards_that_the_run_has_taken
                 assert judged(road.body, road.suite.spec) == (count == 1)
                 return
     raise AssertionError("no Job was made")
+
+
+# -- rolled forth and back
+
+
+def test_what_governs_again_is_not_called_unguarded_since_its_promotion() -> None:
+    live = held()
+    live.settle()
+    roll(live, R7)
+    live.pass_time(days=2)
+    live.settle()
+    roll(live, R6)
+    assert Reason.GOVERNS_AGAIN in live.reasons
+    assert live.why(ConditionType.DEGRADED) is None
+    assert Reason.GUARD_BLIND not in live.reasons
+
+
+def test_what_governs_again_and_is_never_measured_is_called_unguarded_in_time() -> None:
+    live = held()
+    roll(live, R7)
+    live.pass_time(days=2)
+    roll(live, R6)
+    live.pass_time(hours=3)
+    live.settle()
+    assert live.why(ConditionType.DEGRADED) == ("True", Reason.GUARD_BLIND)
+
+
+@pytest.mark.parametrize("days", [0, 2])
+def test_suspended_over_a_rollback_nothing_is_evaluated_and_the_guard_is_said_to_be_stopped(
+    days: int,
+) -> None:
+    live = held()
+    roll(live, R7)
+    live.edit(suspend=True)
+    live.pass_time(days=days)
+    roll(live, R6)
+    assert live.status.mode == "Active"
+    assert live.phase is ComponentPhase.SUSPENDED
+    assert live.why(ConditionType.READY) == ("True", Reason.GUARD_STOPPED)
+    live.edit(suspend=False)
+    live.settle()
+    assert live.status.current_run is not None
+    assert live.status.current_run.trigger == "Guard"
+    assert live.why(ConditionType.DEGRADED) is None
+
+
+def test_blocked_by_errors_the_next_revision_leaves_the_held_one_to_govern_again() -> None:
+    live = held()
+    roll(live, R7)
+    for _ in range(5):
+        live.settle()
+        if live.status.current_run is None:
+            live.now = max(live.now, live.wake or live.now)
+            live.settle()
+        live.end_run("Error", reason="Crashed")
+        live.settle()
+    assert live.status.block is not None
+    assert live.status.block.reason == Reason.EVAL_ERRORS
+    assert live.value == "Active@r6"
+    roll(live, R6)
+    assert live.status.block is None
+    assert live.phase is ComponentPhase.ACTIVE
+    roll(live, R7)
+    assert (
+        live.phase is ComponentPhase.EVALUATING
+    )  # another epoch ends a block: what was held is on record in Events
+
+
+# -- a new object under an old name
+
+
+def test_a_config_map_that_is_made_anew_with_active_in_it_is_what_was_promoted_and_with_shadow_is_external() -> (
+    None
+):
+    for value, promoted_still in (("Active", True), ("Shadow", False)):
+        live = World().promoted()
+        before, live.config_map = live.config_map, None
+        live.settle()
+        assert live.phase is ComponentPhase.PENDING
+        assert before is not None
+        data = {**before["data"], KEY: value}
+        live.config_map = {**before, "metadata": {**before["metadata"], "uid": "another"}, "data": data}
+        live.settle()
+        assert (live.status.promotion is not None) == promoted_still
+        assert live.status.mode == value
+
+
+def test_a_config_map_that_is_made_anew_with_active_in_it_while_the_intent_stands_was_not_our_doing() -> None:
+    live = World()
+    for _ in range(300):
+        live.step()
+        if live.status.intent is not None:
+            break
+        if live.status.current_run and live.status.current_run.name in live.runs:
+            live.end_run("Passed")
+        elif live.wake and live.wake > live.now:
+            live.now = live.wake
+    assert live.status.intent is not None
+    assert live.config_map is not None
+    metadata = {**live.config_map["metadata"], "uid": "another"}
+    live.config_map = {
+        **live.config_map,
+        "metadata": metadata,
+        "data": {**live.config_map["data"], KEY: "Active"},
+    }
+    live.settle()
+    assert live.status.promotion is not None
+    assert live.status.promotion.cause == Reason.ACTIVE_WITHOUT_EVIDENCE
+
+
+# -- a clock that is set back by an hour, in each state that waits
+
+
+@pytest.mark.parametrize(
+    "state", ["gate", "observing", "approval", "blocked", "active", "suspended", "retry", "held"]
+)
+def test_set_back_by_an_hour_nothing_is_promoted_for_it_and_nothing_hangs(state: str) -> None:
+    live = held() if state == "held" else World()
+    match state:
+        case "gate":
+            live.settle()
+        case "observing" | "suspended":
+            live.run_and_pass()
+            live.edit(suspend=state == "suspended")
+        case "approval":
+            live.edit(promotion={"approval": "Manual"})
+            for _ in range(12):
+                live.go_on()
+            assert live.phase is ComponentPhase.AWAITING_APPROVAL
+        case "blocked":
+            live.settle()
+            live.end_run("Failed")
+        case "active":
+            live.promoted()
+        case "retry":
+            live.settle()
+            live.end_run("Error", reason="ImagePullFailed")
+        case "held":
+            roll(live, R7)
+    live.settle()
+    phase, value, writes = live.phase, live.value, len(live.writes)
+    live.pass_time(hours=-1)
+    live.settle()
+    assert (live.value, len(live.writes)) == (value, writes)
+    # By the clock the period is not over any more, so the approval that is asked for is asked for again when it is.
+    assert live.phase == (ComponentPhase.OBSERVING if state == "approval" else phase)
+    if state == "suspended":
+        live.edit(suspend=False)
+    if state == "approval":
+        live.ask("approve")
+    if state == "blocked":
+        live.ask("retry", reason="again")
+    for _ in range(40):
+        live.go_on()
+        if live.phase is ComponentPhase.ACTIVE and state != "active":
+            break
+        if state == "approval" and live.phase is ComponentPhase.AWAITING_APPROVAL:
+            live.ask("approve", str(live.now.timestamp()))
+    assert live.phase is ComponentPhase.ACTIVE

@@ -15,6 +15,7 @@ from rca_rollout.api.common import ConditionType, EffectiveMode, Mode
 from rca_rollout.api.component_status import Promotion
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.revision import EpochPart, OnNewRevision
+from rca_rollout.api.watching import GuardStatus
 from rca_rollout.core.epoch import TAG, changed_parts, epoch_parts, stored_parts
 from rca_rollout.core.lifecycle import guard, promotion
 from rca_rollout.core.lifecycle.draft import Draft
@@ -190,6 +191,7 @@ def _held(draft: Draft, held: Promotion) -> tuple[str, str] | None:
 def _govern_again(draft: Draft, held: Promotion) -> None:
     draft.promotion = held
     draft.run_requested_at = draft.now
+    draft.guard = GuardStatus(since=draft.now)  # while it did not govern there was nothing to guard
     text = f"{held.revision} runs again, and {draft.key} still holds its word: it governs on its evidence, and is guarded at once"
     draft.announce(Reason.GOVERNS_AGAIN, text)
 

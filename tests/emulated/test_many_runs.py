@@ -68,6 +68,29 @@ async def test_a_run_costs_a_bounded_number_of_requests(lab: Lab) -> None:
     assert lab.alive(token)
 
 
+async def test_what_a_run_has_shown_stays_in_its_status_after_its_end(lab: Lab) -> None:
+    """Little is kept in memory of a run that has ended; none of that must be written back over what is stored."""
+    shown: dict[str, Body] = {}
+    lab.start()
+    _many(lab, 0)
+    await lab.until(lambda: lab.status("suite", "evalsuites").get("conditions"))
+    for number in range(3):
+        spec = {"suiteRef": {"name": "suite"}, "componentRef": {"name": "live"}, "trigger": "Manual"}
+        lab.create("evalruns", f"run-{number:02}", spec=spec)
+    await _all_pass(lab, 3)
+    await lab.quiet()
+    for call in lab.server.writes():
+        if call.plural == "evalruns" and call.subresource == "status" and call.name is not None:
+            status = (call.body or {}).get("status") or {}
+            if status.get("phase") == "Passed":
+                assert call.name not in shown, "an end is written once"
+                shown[call.name] = status
+    assert len(shown) == 3
+    for name, status in shown.items():
+        assert status["checks"]
+        assert lab.status(name, "evalruns") == status
+
+
 async def test_where_nothing_happens_nothing_is_written(lab: Lab) -> None:
     lab.start()
     _many(lab)

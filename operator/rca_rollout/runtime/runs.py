@@ -18,6 +18,7 @@ from rca_rollout.api.parse import InvalidSpec
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun, EvalRunStatus
 from rca_rollout.core import budget, leftovers
+from rca_rollout.core.admission import is_open
 from rca_rollout.core.clock import earliest
 from rca_rollout.core.epoch import Sibling, context_of, effective_modes
 from rca_rollout.core.lifecycle.invalid import invalid_status
@@ -182,6 +183,8 @@ class RunReconciler:
         world, now = self._world, self._world.clock()
         run = parsed(EvalRun, body)
         if isinstance(run, InvalidSpec):
+            if not is_open(body):
+                return None  # what is watched of a run that has ended is not all of it, see `slim_run`
             await world.write_status(RUNS, body, invalid_status(run, EvalRunStatus, now).to_dict())
             return None
         sight = _Sight(
@@ -279,6 +282,10 @@ class RunReconciler:
     async def _save(self, sight: _Sight, plan: RunPlan) -> datetime | None:
         world, run, now = self._world, sight.run, sight.now
         uid = run.metadata.uid
+        if _ended(run):
+            # It says all that it will ever say. Above all: what is watched of it is not all of it (`slim_run`), and what
+            # is not there must never be written back.
+            return plan.wake_at
         status = plan.status.to_dict()
         # An intent is written before what it is for; a scorecard is kept for a run whose intent was its Job.
         free = all(isinstance(action, StoreScorecard) for action in plan.actions)
@@ -298,7 +305,7 @@ class RunReconciler:
         phase = plan.status.phase
         if phase and phase.final:
             self._made.pop(uid, None)
-            if after is not None and not _ended(run):
+            if after is not None:
                 gone = plan.status.reason == Reason.COMPONENT_NOT_FOUND  # and its series with it
                 component = run.spec.component_ref.name if run.spec.component_ref and not gone else ""
                 world.counters.verdicts.labels(run.metadata.namespace, component, str(phase)).inc()

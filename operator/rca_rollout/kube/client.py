@@ -7,7 +7,6 @@ that a newer server knows. Its transport (TLS, kubeconfig, token refresh, connec
 from __future__ import annotations
 
 import copy
-import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from kubernetes.aio.client import ApiClient, Configuration
 from yarl import URL
 
 from rca_rollout import __version__
+from rca_rollout.kube import wire
 from rca_rollout.kube.errors import KubeError, TransientError, error_from
 from rca_rollout.kube.resources import PODS, Resource, resource_of
 
@@ -160,11 +160,11 @@ class Kube:
                 if status >= 300:
                     raise _refusal(answer, await answer.read(), "GET", path)
                 async for line in answer.content:
-                    event = json.loads(line)
+                    event = wire.read(line)
                     if event["type"] == "ERROR":
                         error = event["object"]
                         code = int(error.get("code") or 500)
-                        text = json.dumps(error).encode()
+                        text = wire.written(error)
                         raise error_from(code, text, verb="GET", path=path, is_patch=False, retry_after=0)
                     yield event
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as problem:
@@ -261,7 +261,7 @@ class Kube:
     ) -> Body:
         raw = await self._request(method, path, query=query, body=body, content=content, accept=accept)
         try:
-            answer = json.loads(raw)
+            answer = wire.read(raw)
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
@@ -342,7 +342,7 @@ class Kube:
         async with self._session.request(
             method,
             URL(text, encoded=True),
-            data=None if body is None else json.dumps(body).encode(),
+            data=None if body is None else wire.written(body),
             headers=headers,
             timeout=limits,
             **more,

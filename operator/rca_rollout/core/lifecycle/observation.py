@@ -66,6 +66,8 @@ def _show(draft: Draft, end: datetime | None) -> None:
         parts.append("then a closing run")
     parts += [text for text in (live.decisions_missing(draft),) if text]
     parts += live.missing(draft)
+    if len(parts) == 1:
+        parts.append(f"the next one follows within {wanted.interval}")
     reason = Reason.OBSERVATION_HELD if observed and observed.held_since else Reason.OBSERVATION_RUNNING
     draft.condition(ConditionType.OBSERVED, False, reason, ", ".join(parts))
 

@@ -192,7 +192,9 @@ class Installation:
 
     def end_job(self, name: str, outcome: jobs.Outcome = jobs.Honest.PASSES) -> None:
         """The Job ends, and its Pod with it."""
-        job, now = self.store.get(JOBS, name), self.clock()
+        job, now = self.store.find(JOBS, name), self.clock()
+        if job is None:
+            return  # gone meanwhile, with its run
         told = None
         if not isinstance(outcome, jobs.Broken):
             data = self.store.find(CONFIGMAPS, DATA)

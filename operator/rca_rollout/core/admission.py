@@ -91,11 +91,12 @@ def turns(
             continue
         metadata = body["metadata"]
         uid = str(metadata["uid"])
-        if (body.get("status") or {}).get("reason") in ELSEWHERE and not started(body):
-            elsewhere.add(uid)
-        elif started(body) or uid in reserved:
+        # What has begun, or has its place in the ledger, holds it: another could begin in it otherwise, and then both.
+        if started(body) or uid in reserved:
             holding.append(uid)
             continue
+        if (body.get("status") or {}).get("reason") in ELSEWHERE:
+            elsewhere.add(uid)
         made = _made(str(metadata.get("creationTimestamp")))
         waiting.append((made + _patience(body, active), made, str(metadata["name"]), uid))
     line: list[str] = []

@@ -6,10 +6,13 @@ runs that cannot start before others that can, statuses of before, what a person
 
 from __future__ import annotations
 
+import copy
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rca_testing import job_states, samples, suites
 from rca_testing.evidence import KEY
 from rca_testing.lifecycle_world import START, World
@@ -322,10 +325,31 @@ def test_a_run_whose_workload_is_stuck_keeps_nobody_from_its_turn_and_has_its_ow
     assert turns([waiting("a", 2, "RolloutStuck"), behind], ()).problem("a", 1) is not None
 
 
-def test_a_place_that_a_budget_has_reserved_is_free_while_what_runs_is_not_known() -> None:
+def test_what_is_reserved_or_was_just_started_holds_its_place_whatever_the_watch_still_says() -> None:
     line = turns([waiting("a", 0, "ImagesDiffer"), waiting("b", 1, "WaitingForTurn")], (), reserved={"a"})
-    assert not line.holding
-    assert line.next(1) == ("b",)
+    assert line.holding == {"a"}
+    assert line.next(1) == ()
+    assert line.problem("a", 1) is None
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2000), st.sampled_from(["RolloutStuck", "WaitingForTurn", "RunPending"])),
+        min_size=1,
+        max_size=12,
+    ),
+    st.integers(1, 4),
+)
+def test_whoever_steps_aside_never_more_start_than_may_and_no_place_stays_empty(
+    made: list[tuple[int, str]], limit: int
+) -> None:
+    runs = [waiting(f"r{at}", minutes, reason) for at, (minutes, reason) in enumerate(made)]
+    begun: set[str] = set()
+    for body in [*runs, *runs]:  # each asks in turn, as one process lets them
+        uid = body["metadata"]["uid"]
+        if turns(runs, (), reserved=begun).problem(uid, limit) is None:
+            begun.add(uid)
+    assert len(begun) == min(limit, len(runs))
 
 
 def test_a_job_that_began_holds_its_place_whatever_its_run_waits_for() -> None:
@@ -561,3 +585,33 @@ def test_set_back_by_an_hour_nothing_is_promoted_for_it_and_nothing_hangs(state:
         if state == "approval" and live.phase is ComponentPhase.AWAITING_APPROVAL:
             live.ask("approve", str(live.now.timestamp()))
     assert live.phase is ComponentPhase.ACTIVE
+
+
+# -- a status that somebody wrote by hand: what is believed, and what is not (docs/operations.md)
+
+
+def test_what_a_status_claims_is_never_enough_for_another_epoch_context_or_identity() -> None:
+    live = World().promoted()
+    claimed = copy.deepcopy(live.component["status"])
+    other = World(revision="v2")
+    for part in ("evidence", "observation", "promotion", "mode", "phase"):
+        other.component.setdefault("status", {})[part] = claimed[part]
+    other.settle()
+    assert other.value == "Shadow"
+    assert other.status.evidence is None or other.status.evidence.passing == 0
+    other.write("Active")
+    other.settle()
+    assert other.status.promotion is None or other.status.promotion.cause != Reason.PROMOTED
+
+
+def test_evidence_that_a_status_claims_for_what_runs_is_believed() -> None:
+    live = World()
+    live.run_and_pass()
+    live.pass_time(hours=3)
+    status = live.component["status"]
+    run = {**status["evidence"]["runs"][0], "startedAt": format_time(live.now)}
+    claim = {"passing": 3, "runs": [run, run, run]}
+    live.component = {**live.component, "status": {**status, "evidence": claim}}
+    for _ in range(5):
+        live.settle()
+    assert live.value == "Active"

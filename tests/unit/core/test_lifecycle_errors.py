@@ -45,6 +45,17 @@ def test_five_runs_in_a_row_that_fail_by_themselves_block_with_the_last_cause_an
     assert (len(world.created), world.wake) == (started, None)
 
 
+def test_the_block_holds_the_last_line_of_the_log_for_when_the_pod_is_gone() -> None:
+    world = World()
+    without_verdict(world, *["EvalFailed"] * (LIMIT - 1))
+    world.settle()
+    world.end_run("Error", reason="EvalFailed", message="it crashed", logTail="loading\nno model at hand\n")
+    world.settle()
+    promoted = world.status.condition(ConditionType.PROMOTED)
+    assert promoted
+    assert "EvalFailed: it crashed (its log ended with: no model at hand); mend that" in promoted.message
+
+
 @pytest.mark.parametrize("reason", sorted(MENDS_ITSELF))
 def test_what_mends_by_itself_is_tried_again_for_ever(reason: str) -> None:
     world = World()

@@ -16,6 +16,7 @@ from rca_rollout.core.lifecycle import block, verbs
 from rca_rollout.core.lifecycle.draft import Draft
 
 LIMIT = 5
+_WORDS = 200  # of a line of a log, in a message that says more
 
 # What mends without a change of what is evaluated. A reason that is not named here counts: it may be any word of ours,
 # and rather one block too many than a component that is never looked at.
@@ -70,9 +71,17 @@ def limit(draft: Draft, run: str) -> None:
     if draft.active or retry is None or retry.errors < LIMIT:
         return
     text = (
-        f"{retry.errors} runs in a row gave no verdict by their own fault, the last one {retry.reason}: {retry.message}; "
-        f"mend that, then: {verbs.how(draft, 'retry', verbs.REASON + '=...')}"
+        f"{retry.errors} runs in a row gave no verdict by their own fault, the last one {retry.reason}: {retry.message}"
+        f"{_last_words(draft, run)}; mend that, then: {verbs.how(draft, 'retry', verbs.REASON + '=...')}"
     )
     block.put(draft, Reason.EVAL_ERRORS, text, epoch=draft.epoch, run=run)
     draft.condition(ConditionType.EVALUATED, None, Reason.EVAL_ERRORS, text)
     draft.announce(Reason.EVAL_ERRORS, text, warning=True)
+
+
+def _last_words(draft: Draft, run: str) -> str:
+    """What the container said last, which stays when its Pod, and with it the log, is gone."""
+    ended = draft.snapshot.runs.get(run)
+    lines = (ended.status.log_tail or "").split("\n") if ended and ended.status else []
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f" (its log ended with: {said[:_WORDS]})" if said else ""

@@ -3,7 +3,15 @@
 from rca_eval.contract.canonical import canonical, digest, sha256
 from rca_eval.contract.confirmed import require_confirmed, split_confirmed
 from rca_eval.contract.errors import ContractError, Reason, one_line, shown
-from rca_eval.contract.frames import Frame, decode_frame, encode_frame, pack, read_scorecard, unpack
+from rca_eval.contract.frames import (
+    Frame,
+    decode_frame,
+    decode_packed,
+    encode_frame,
+    pack,
+    read_scorecard,
+    unpack,
+)
 from rca_eval.contract.groundtruth import GroundTruth, Incident, parse_ground_truth
 from rca_eval.contract.jsontext import dump_exact, load_json
 from rca_eval.contract.metrics import METRIC_NAMES, aggregate, pessimistic_order, pessimistic_rank
@@ -94,6 +102,7 @@ __all__ = [
     "canonical",
     "case_id",
     "decode_frame",
+    "decode_packed",
     "digest",
     "display",
     "dump_exact",

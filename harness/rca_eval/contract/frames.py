@@ -74,7 +74,12 @@ def encode_frame(scorecard: Scorecard | ScorecardPart) -> Frame:
 
 
 def decode_frame(log: bytes, *, expected_sha256: str | None = None) -> bytes:
-    """The canonical document in a log that may hold anything else too.
+    """The canonical document in a log that may hold anything else too. As `decode_packed`, without the packed form."""
+    return decode_packed(log, expected_sha256=expected_sha256)[0]
+
+
+def decode_packed(log: bytes, *, expected_sha256: str | None = None) -> tuple[bytes, str]:
+    """The document in a log, and its packed form as it came: base64 of gzip, for who keeps it.
 
     With several frames the one named by `expected_sha256` counts, without it the last whole one. Raises
     `ContractError`: ScorecardMissing, ScorecardTruncated, ScorecardTooLarge, ScorecardInvalid or
@@ -145,7 +150,7 @@ def _header(match: re.Match[str], position: int) -> _Header:
     return _Header(match[1], int(match[2]), int(match[3]), position)
 
 
-def _unpack(header: _Header, lines: list[str]) -> bytes:
+def _unpack(header: _Header, lines: list[str]) -> tuple[bytes, str]:
     if header.size > COMPRESSED_LIMIT:
         raise ContractError(
             Reason.SCORECARD_TOO_LARGE,
@@ -167,7 +172,8 @@ def _unpack(header: _Header, lines: list[str]) -> bytes:
             f"the scorecard has {len(body)} of {header.lines} lines; its log was cut off.",
         )
     try:
-        document = unpack(base64.b64decode("".join(body), validate=True))
+        packed = "".join(body)
+        document = unpack(base64.b64decode(packed, validate=True))
     except binascii.Error:
         raise ContractError(
             Reason.SCORECARD_INVALID, "the scorecard is not base64; it was damaged on its way."
@@ -178,4 +184,4 @@ def _unpack(header: _Header, lines: list[str]) -> bytes:
             f"the scorecard's sha256 is {sha256(document)[:12]}…, its header says "
             f"{header.sha256[:12]}…; run it again.",
         )
-    return document
+    return document, packed

@@ -42,13 +42,16 @@ def movements(mine: Arms, reference: Arms, ranks: Ranks | None = None) -> tuple[
     return tuple(regressed), tuple(fixed), tuple(unchanged)
 
 
-def margins(live: ArmResult | None, reference: ArmResult | None) -> tuple[Margin, ...]:
+def margins(
+    live: ArmResult | None, reference: ArmResult | None, ranks: Ranks | None = None
+) -> tuple[Margin, ...]:
     """The three smallest margins of an arm: what will be lost next."""
-    before = {row.id: row.margin() for row in reference.incidents} if reference else {}
+    ranks = ranks or Ranks()
+    before = {row.id: ranks.margin(row) for row in reference.incidents} if reference else {}
     known = [
         (margin, row.id, live.arm)
         for row in (live.incidents if live else ())
-        if live and (margin := row.margin()) is not None
+        if live and (margin := ranks.margin(row)) is not None
     ]
     return tuple(
         _margin(arm, name, margin, before.get(name)) for margin, name, arm in sorted(known)[:SMALLEST_MARGINS]

@@ -20,6 +20,7 @@ from rca_eval.gate.checks import (
 from rca_eval.gate.effect import no_effect_check
 from rca_eval.gate.fidelity import fidelity_check
 from rca_eval.gate.policy import GateContext, GatePolicy
+from rca_eval.gate.ranks import Ranks
 from rca_eval.gate.reference import reference_check
 from rca_eval.gate.result import CheckName, CheckResult, GateResult, Verdict, clipped
 from rca_eval.gate.subject import Subject
@@ -43,8 +44,11 @@ def evaluate(
     baseline: Baseline | None,
     policy: GatePolicy | None = None,
     context: GateContext | None = None,
+    *,
+    ranks: Ranks | None = None,
 ) -> GateResult:
-    """The verdict. Total: every input that the contract can hold gives one, and never an exception.
+    """The verdict. Total: every input that the contract can hold gives one, and never an exception. `ranks` is what the
+    caller keeps of answers that it judges again, with other times.
 
     Order: Validity names the verdict if it does not pass; then the first Failed check; then the first that
     could not decide. All checks are reported in any case, so that harm stays visible in a run that is not
@@ -54,7 +58,9 @@ def evaluate(
         text = "NoScorecard: there is no scorecard, so there is nothing to judge"
         row = CheckResult(name="Validity", result="Error", reason="NoScorecard", message=text)
         return GateResult(verdict="Error", reason="NoScorecard", message=text, checks=(row,))
-    subject = Subject(scorecard, baseline, policy or GatePolicy(), context or GateContext())
+    subject = Subject(
+        scorecard, baseline, policy or GatePolicy(), context or GateContext(), (ranks or Ranks()).trimmed()
+    )
     checks = validity(subject)
     finite = non_finite(subject) is None  # nothing can be computed with NaN
     for name, check in CHAIN:
@@ -71,7 +77,7 @@ def evaluate(
             "regressed": regressed,
             "fixed": fixed,
             "unchanged": unchanged,
-            "margins": margins(mine.get("LivePath"), baseline_arms.get("LivePath")),
+            "margins": margins(mine.get("LivePath"), baseline_arms.get("LivePath"), subject.ranks),
             "statistics": tuple(
                 arm_statistics(now, before, against, subject.policy.tolerance, subject.ranks)
                 for _, now, against, before in comparisons(subject)

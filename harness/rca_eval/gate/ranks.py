@@ -7,16 +7,23 @@ its identity, and is held on to while its rank is, so that no other row can take
 from fractions import Fraction
 
 from rca_eval.contract.metrics import MetricName, aggregate, mean
-from rca_eval.contract.scorecard import ArmResult, IncidentResult
+from rca_eval.contract.scorecard import ArmResult, IncidentResult, fingerprint
 
 Order = tuple[str, ...]
+# Of rows; whoever keeps a memory for long judges by another baseline some day, and nobody needs the rows of the old one.
+_MOST = 4096
 
 
 class Ranks:
-    """What `IncidentResult.order` and `true_rank` say, remembered. Raises what they raise."""
+    """What `IncidentResult.order`, `true_rank` and `margin` say, and digests, remembered. Raises what they raise.
+
+    One may be kept for many scorecards that share their answers."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[IncidentResult, Order, int | None]] = {}
+        self._margins: dict[int, tuple[IncidentResult, Fraction | None]] = {}
+        self._prints: dict[int, tuple[IncidentResult, str]] = {}
+        self._metrics: dict[int, tuple[ArmResult, dict[MetricName, Fraction]]] = {}
 
     def order(self, result: IncidentResult) -> Order:
         """Keys in pessimistic order; empty unless the engine ranked."""
@@ -36,7 +43,32 @@ class Ranks:
 
     def recomputed(self, arm: ArmResult) -> dict[MetricName, Fraction]:
         """The metrics again, from the rows. Raises `ValueError` for an arm without incidents."""
-        return aggregate([(self.order(result), result.expected) for result in arm.incidents])
+        known = self._metrics.get(id(arm))
+        if known is None:
+            found = aggregate([(self.order(result), result.expected) for result in arm.incidents])
+            known = self._metrics[id(arm)] = (arm, found)
+        return known[1]
+
+    def margin(self, result: IncidentResult) -> Fraction | None:
+        """Score of the best expected candidate - the best other; None without scores or without both."""
+        known = self._margins.get(id(result))
+        if known is None:
+            known = self._margins[id(result)] = (result, result.margin())
+        return known[1]
+
+    def fingerprint(self, result: IncidentResult) -> str:
+        """16 hex digits for everything that was answered about an incident."""
+        known = self._prints.get(id(result))
+        if known is None:
+            known = self._prints[id(result)] = (result, fingerprint(result))
+        return known[1]
+
+    def trimmed(self) -> "Ranks":
+        """The same, or empty where it has grown out of what one set of answers and a baseline need."""
+        if len(self._known) > _MOST:
+            for memory in (self._known, self._margins, self._prints, self._metrics):
+                memory.clear()
+        return self
 
     def _of(self, result: IncidentResult) -> tuple[IncidentResult, Order, int | None]:
         known = self._known.get(id(result))

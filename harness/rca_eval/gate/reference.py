@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rca_eval.contract.errors import shown
-from rca_eval.contract.scorecard import Reference, fingerprint
+from rca_eval.contract.scorecard import Reference
 from rca_eval.gate.beside import ARM_ORDER
 from rca_eval.gate.result import CheckResult, clipped
 from rca_eval.gate.subject import Subject, short_ids
@@ -29,7 +29,7 @@ def reference_check(s: Subject) -> Iterator[CheckResult]:
     mine = s.arms(s.candidate_name)
     for arm in ARM_ORDER:
         if arm in references and arm in mine and mine[arm].incidents:
-            found = {result.id: fingerprint(result) for result in mine[arm].incidents}
+            found = {result.id: s.ranks.fingerprint(result) for result in mine[arm].incidents}
             yield _row(s, arm, found, references[arm])
 
 

@@ -28,7 +28,7 @@ class Subject:
     baseline: Baseline | None
     policy: GatePolicy
     context: GateContext
-    ranks: Ranks = field(default_factory=Ranks, init=False, repr=False, compare=False)
+    ranks: Ranks = field(default_factory=Ranks, repr=False, compare=False)
     found: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What a rule has answered already, by its name: for a rule that others ask, too."""
 

@@ -12,15 +12,14 @@ from rca_eval.contract import (
     ContractError,
     Scorecard,
     canonical,
+    decode_packed,
     pack,
-    parse_scorecard,
-    read_scorecard,
     sha256,
     unpack,
 )
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run import EvalRun
-from rca_rollout.core.memo import Memo
+from rca_rollout.core import answers
 from rca_rollout.core.names import (
     COMPONENT_LABEL,
     MANAGED_BY,
@@ -36,13 +35,6 @@ from rca_rollout.core.problem import Problem
 SCORECARD_KEY = "scorecard.json.gz"
 
 
-# Equal bytes are the same scorecard: of a run that is looked at again, and of runs that a deterministic engine answered
-# alike. What is large is read anew, for it would fill the memory.
-_LARGE = 256 * 1024
-_READ: Memo[tuple[Scorecard, bytes]] = Memo(4, lambda read: len(read[1]) <= _LARGE)
-_PACKED: Memo[str] = Memo(4, lambda packed: len(packed) <= _LARGE)
-
-
 @dataclass(frozen=True)
 class Reading:
     """A scorecard, verified against the digest that its container announced, and where it is stored."""
@@ -54,6 +46,8 @@ class Reading:
     stored: bool
     document: bytes | None = None
     """As it was read: the very bytes that `sha256` is of."""
+    packed: str | None = None
+    """The same as it came: base64 of gzip."""
     parts: int | None = None
     """Into how many ConfigMaps it is divided; then `sha256` is of their index."""
 
@@ -72,11 +66,12 @@ def announced_digest(pod: Mapping[str, Any]) -> str | Problem:
 def from_log(run: EvalRun, raw: bytes, announced: str) -> Reading | Problem:
     """The scorecard in the container's log. Never trusts what it cannot verify."""
     try:
-        card, document = _READ.get((raw, announced), lambda: read_scorecard(raw, expected_sha256=announced))
+        document, packed = decode_packed(raw, expected_sha256=announced)
+        card = answers.parse(document, source="the scorecard in the log")
     except ContractError as error:
         return Problem(error.reason, error.message)
     name = scorecard_name(run.metadata.name)
-    return Reading(card, sha256(document), name, SCORECARD_KEY, stored=False, document=document)
+    return Reading(card, announced, name, SCORECARD_KEY, stored=False, document=document, packed=packed)
 
 
 def from_store(run: EvalRun, stored: Mapping[str, Any], announced: str) -> Reading | Problem:
@@ -88,7 +83,7 @@ def from_store(run: EvalRun, stored: Mapping[str, Any], announced: str) -> Readi
         )
     try:
         document = unpack(base64.b64decode((stored.get("binaryData") or {}).get(SCORECARD_KEY, "")))
-        card = parse_scorecard(document, source=f"ConfigMap {name}")
+        card = answers.parse(document, source=f"ConfigMap {name}")
     except (ContractError, ValueError) as error:
         text = error.message if isinstance(error, ContractError) else "it is not base64"
         return Problem(Reason.SCORECARD_CONFLICT, f"ConfigMap {name} holds no scorecard: {text}; delete it")
@@ -102,8 +97,9 @@ def from_store(run: EvalRun, stored: Mapping[str, Any], announced: str) -> Readi
 
 def store_body(run: EvalRun, reading: Reading) -> dict[str, Any]:
     """The ConfigMap that keeps it: immutable, and gone with its run."""
-    document = reading.document or canonical(reading.scorecard)
-    packed = _PACKED.get(document, lambda: base64.b64encode(pack(document)).decode())
+    packed = reading.packed
+    if packed is None:
+        packed = base64.b64encode(pack(reading.document or canonical(reading.scorecard))).decode()
     return keeping(run, reading.config_map, reading.sha256, {"binaryData": {reading.key: packed}})
 
 

@@ -10,6 +10,7 @@ from rca_rollout.api.common import Blame, KnownBad
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run_status import Check
 from rca_rollout.api.watching import Harm
+from rca_rollout.core import answers
 from rca_rollout.core.memo import Memo
 from rca_rollout.core.suites import SuiteFacts
 
@@ -24,8 +25,8 @@ _REASONS = {
     "ShadowCollapse": Reason.SHADOW_COLLAPSE,
 }
 
-_JUDGED: Memo[GateResult] = Memo(64)
-_DETERMINISTIC: Memo[str] = Memo(64)
+# Of a run that is looked at again; no other has the same times.
+_JUDGED: Memo[GateResult] = Memo(4)
 
 
 def policy_of(suite: SuiteFacts) -> GatePolicy:
@@ -67,17 +68,12 @@ def judge(
     def gate() -> GateResult:
         if suite.stale:
             return _paired(evaluate(scorecard, _own_baseline(scorecard), policy, context))
-        return evaluate(scorecard, suite.baseline, policy, context)
+        return evaluate(scorecard, suite.baseline, policy, context, ranks=answers.ranks(scorecard))
 
     if sha256 is None:
         return gate()
     read = (sha256, suite.stale, suite.baseline_sha256, policy.model_dump_json(), repr(context))
     return _JUDGED.get(read, gate)
-
-
-def deterministic_sha256(scorecard: Scorecard, sha256: str) -> str:
-    """Of the scorecard that has this digest as a whole."""
-    return _DETERMINISTIC.get(sha256, scorecard.deterministic_sha256)
 
 
 def reason_of(result: GateResult) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from rca_rollout.api.common import RunPhase
 from rca_rollout.api.reasons import Reason
 from rca_rollout.api.run_status import StoredScorecard
-from rca_rollout.core import budget, verdict
+from rca_rollout.core import answers, budget, verdict
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.runs.ending import end
 from rca_rollout.core.runs.image import unknown
@@ -56,7 +56,7 @@ def conclude(snapshot: RunSnapshot, suite: SuiteFacts, walls: tuple[float, ...],
             config_map_ref=reading.config_map,
             key=reading.key,
             sha256=reading.sha256,
-            deterministic_sha256=verdict.deterministic_sha256(card, reading.sha256),
+            deterministic_sha256=answers.deterministic_sha256(card),
             parts=reading.parts,
         ),
         accuracy=verdict.figure(with_),

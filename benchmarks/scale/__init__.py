@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.measure import Fact, Figure, Outcome
 from benchmarks.scale import card, scenarios
 from benchmarks.scale.scenarios import QUIET, Measured
+from rca_eval.contract import Scorecard
 
 SCENARIOS = ("rate", "200", "1000", "kill")
 PEAK_MIB = 110.0
@@ -31,7 +32,7 @@ def run(names: Sequence[str] = SCENARIOS) -> Outcome:
     return outcome
 
 
-async def _measure(name: str, made: card.Card) -> Measured:
+async def _measure(name: str, made: Scorecard) -> Measured:
     match name:
         case "rate":
             return await scenarios.stream(made, 200, per_second=5)
@@ -71,6 +72,7 @@ def _figures(outcome: Outcome, name: str, found: Measured) -> None:
         add("wall", "first run to last verdict", "s", found.wall)
     add("kill", "kill to last verdict", "s", found.after_kill)
     add("cpu", "CPU", "s", found.cpu)
+    add("bench", "CPU of the benchmark's own process", "s", found.bench_cpu)
     add("peak", "peak memory", "MiB", found.peak_mib)
     add("requests", "requests a run", "", found.requests)
     passed = found.phases == {"Passed": found.runs}

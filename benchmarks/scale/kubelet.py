@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,8 +16,9 @@ from aiohttp import web
 
 from benchmarks.scale.api import Api, Body
 from benchmarks.scale.card import Card
+from benchmarks.scale.stage import run_number
 from hack.cluster.certificates import Pair
-from rca_rollout.core.names import MANAGED_SELECTOR
+from rca_rollout.core.names import MANAGED_SELECTOR, RUN_LABEL
 
 NODE = "bench"
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -27,8 +29,9 @@ _MERGE = "application/merge-patch+json"
 class Kubelet:
     """`may_end` holds Pods back while it is not set. `held` counts those that are bound and not ended."""
 
-    def __init__(self, api: Api, card: Card, certificate: Pair) -> None:
-        self._api, self._card, self._certificate = api, card, certificate
+    def __init__(self, api: Api, cards: Sequence[Card], certificate: Pair) -> None:
+        self._api, self._cards, self._certificate = api, cards, certificate
+        self._of_pod: dict[str, Card] = {}
         self.may_end = asyncio.Event()
         self.may_end.set()
         self.bound: set[str] = set()
@@ -66,8 +69,9 @@ class Kubelet:
     async def _serve(self) -> int:
         async def logs(request: web.Request) -> web.Response:
             self.logs_read += 1
-            limit = int(request.query.get("limitBytes", len(self._card.log)))
-            return web.Response(body=self._card.log[:limit], content_type="text/plain")
+            log = self._of_pod[request.match_info["pod"]].log
+            limit = int(request.query.get("limitBytes", len(log)))
+            return web.Response(body=log[:limit], content_type="text/plain")
 
         app = web.Application()
         app.router.add_get("/containerLogs/{namespace}/{pod}/scorecard", logs)
@@ -114,53 +118,60 @@ class Kubelet:
                 continue
             if metadata["uid"] not in self.bound:
                 self.bound.add(metadata["uid"])
+                self._of_pod[metadata["name"]] = self._cards[run_number(metadata["labels"][RUN_LABEL])]
                 self._spawn(self._end(seen.body))
 
     async def _end(self, pod: Body) -> None:
         await self.may_end.wait()
         path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}/status"
         async with self._slots:
-            await self._api.request("PATCH", path, {"status": self._ended(pod["spec"])}, content=_MERGE)
-
-    def _ended(self, spec: Body) -> Body:
-        """As the kubelet leaves a Pod whose containers all ended well, one after the other."""
-        now = datetime.now(UTC)
-        steps = [*spec["initContainers"], *spec["containers"]]
-        states = []
-        for number, container in enumerate(steps):
-            finish = now - timedelta(seconds=self._card.seconds * (len(steps) - 1 - number))
-            ended: Body = {
-                "exitCode": 0,
-                "reason": "Completed",
-                "startedAt": _stamp(finish - timedelta(seconds=self._card.seconds)),
-                "finishedAt": _stamp(finish),
-                "containerID": "containerd://0",
-            }
-            if container["name"] == "scorecard":
-                ended["message"] = self._card.words
-            states.append(
-                {
-                    "name": container["name"],
-                    "image": container["image"],
-                    "imageID": f"{container['image']}@sha256:{64 * '0'}",
-                    "ready": False,
-                    "started": False,
-                    "restartCount": 0,
-                    "state": {"terminated": ended},
-                }
+            await self._api.request(
+                "PATCH",
+                path,
+                {"status": _ended(pod["spec"], self._of_pod[pod["metadata"]["name"]])},
+                content=_MERGE,
             )
-        conditions = [
-            {"type": "PodScheduled", "status": "True", "lastTransitionTime": _stamp(now)},
-            {"type": "Initialized", "status": "True", "lastTransitionTime": _stamp(now)},
-            {"type": "Ready", "status": "False", "reason": "PodCompleted", "lastTransitionTime": _stamp(now)},
-        ]
-        return {
-            "phase": "Succeeded",
-            "startTime": _stamp(now - timedelta(seconds=self._card.seconds * len(steps))),
-            "conditions": conditions,
-            "initContainerStatuses": states[:-1],
-            "containerStatuses": states[-1:],
+
+
+def _ended(spec: Body, card: Card) -> Body:
+    """As the kubelet leaves a Pod whose containers all ended well, one after the other."""
+    now = datetime.now(UTC)
+    steps = [*spec["initContainers"], *spec["containers"]]
+    states = []
+    for number, container in enumerate(steps):
+        finish = now - timedelta(seconds=card.seconds * (len(steps) - 1 - number))
+        ended: Body = {
+            "exitCode": 0,
+            "reason": "Completed",
+            "startedAt": _stamp(finish - timedelta(seconds=card.seconds)),
+            "finishedAt": _stamp(finish),
+            "containerID": "containerd://0",
         }
+        if container["name"] == "scorecard":
+            ended["message"] = card.words
+        states.append(
+            {
+                "name": container["name"],
+                "image": container["image"],
+                "imageID": f"{container['image']}@sha256:{64 * '0'}",
+                "ready": False,
+                "started": False,
+                "restartCount": 0,
+                "state": {"terminated": ended},
+            }
+        )
+    conditions = [
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": _stamp(now)},
+        {"type": "Initialized", "status": "True", "lastTransitionTime": _stamp(now)},
+        {"type": "Ready", "status": "False", "reason": "PodCompleted", "lastTransitionTime": _stamp(now)},
+    ]
+    return {
+        "phase": "Succeeded",
+        "startTime": _stamp(now - timedelta(seconds=card.seconds * len(steps))),
+        "conditions": conditions,
+        "initContainerStatuses": states[:-1],
+        "containerStatuses": states[-1:],
+    }
 
 
 def _lease() -> Body:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import resource
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -15,11 +16,12 @@ from typing import Any
 from benchmarks.machine import load
 from benchmarks.scale import stage
 from benchmarks.scale.api import Api
-from benchmarks.scale.card import Card
+from benchmarks.scale.card import deal
 from benchmarks.scale.cluster import NAME, control_plane, kubelet_certificate
 from benchmarks.scale.kubelet import Kubelet
 from benchmarks.scale.ledger import Ledger, percentile
 from benchmarks.scale.operator import Operator
+from rca_eval.contract import Scorecard
 
 QUIET = 60.0  # seconds without any work, in which nothing may be written
 _WRITE = re.compile(
@@ -31,7 +33,8 @@ _OURS = ("configmaps", "events", "evalruns", "evalsuites", "jobs", "pods", "rcac
 
 @dataclass
 class Measured:
-    """Seconds, MiB and counts of one scenario. `load` is the load average of the minute that ended with it."""
+    """Seconds, MiB and counts of one scenario. `cpu` is the operator's, `bench_cpu` that of this process, which makes the runs,
+    plays the node and watches. `load` is the load average of the minute that ended with it."""
 
     runs: int
     p50: float
@@ -39,6 +42,7 @@ class Measured:
     worst: float
     wall: float
     cpu: float
+    bench_cpu: float
     peak_mib: float
     idle_mib: float
     requests: float
@@ -61,7 +65,7 @@ class _Scene:
     ledger: Ledger
     folder: Path
     kubeconfig: Path
-    suites: int
+    components: int
     keeping: asyncio.Task[None]
     stack: ExitStack
 
@@ -87,19 +91,20 @@ class _Scene:
 
 
 @asynccontextmanager
-async def _scene(card: Card, runs: int, name: str) -> AsyncIterator[_Scene]:
+async def _scene(made: Scorecard, runs: int, name: str) -> AsyncIterator[_Scene]:
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="rca-bench-") as folder:
         kubeconfig = stack.enter_context(control_plane(name))
         api = Api(kubeconfig)
-        kubelet = Kubelet(api, card, kubelet_certificate(name))
+        components = stage.components_for(runs)
+        kubelet = Kubelet(api, deal(made, runs, components), kubelet_certificate(name))
         ledger, listening = Ledger(), asyncio.Event()
         try:
-            suites = await stage.prepare(api, runs)
+            await stage.prepare(api, components)
             await kubelet.start()
             keeping = asyncio.create_task(ledger.keep(api, listening))
             await listening.wait()
             try:
-                yield _Scene(api, kubelet, ledger, Path(folder), kubeconfig, suites, keeping, stack)
+                yield _Scene(api, kubelet, ledger, Path(folder), kubeconfig, components, keeping, stack)
             finally:
                 keeping.cancel()
                 await asyncio.gather(keeping, return_exceptions=True)
@@ -109,7 +114,7 @@ async def _scene(card: Card, runs: int, name: str) -> AsyncIterator[_Scene]:
 
 
 async def stream(
-    card: Card,
+    made: Scorecard,
     runs: int,
     *,
     per_second: float = 0.0,
@@ -118,20 +123,20 @@ async def stream(
     within: float = 300.0,
 ) -> Measured:
     """`runs` made at once or `per_second`; then `quiet` seconds in which the writes are counted."""
-    async with _scene(card, runs, name) as scene:
+    async with _scene(made, runs, name) as scene:
         operator = scene.operator("rca-a")
         await asyncio.to_thread(operator.ready)
-        await stage.settled(scene.api, scene.suites)
+        await stage.settled(scene.api, scene.components)
         await asyncio.sleep(2)
         idle, cpu, sent = operator.memory_mib("VmRSS"), operator.cpu_seconds(), operator.requests()
-        began = time.monotonic()
-        await stage.make_runs(scene.api, runs, scene.suites, per_second=per_second)
+        began, mine = time.monotonic(), _own_cpu()
+        await stage.make_runs(scene.api, runs, scene.components, per_second=per_second)
         await scene.verdicts(runs, within, operator)
-        wall = max(scene.ledger.ended.values()) - began
+        wall, mine = max(scene.ledger.ended.values()) - began, _own_cpu() - mine
         # What follows a verdict belongs to its run, too: the Event, and the Job that is let go.
         await _settled(operator)
         cpu = operator.cpu_seconds() - cpu
-        found = _measured(scene, operator, runs, wall=wall, cpu=cpu, idle=idle, before=sent)
+        found = _measured(scene, operator, runs, wall=wall, cpu=(cpu, mine), idle=idle, before=sent)
         if quiet:
             await asyncio.sleep(5)
             before = await _writes(scene.api)
@@ -143,19 +148,20 @@ async def stream(
         return found
 
 
-async def killed(card: Card, runs: int, *, name: str = NAME, within: float = 120.0) -> Measured:
+async def killed(made: Scorecard, runs: int, *, name: str = NAME, within: float = 120.0) -> Measured:
     """Two replicas; the leader is killed with all Jobs under way, and they end while nobody leads."""
-    async with _scene(card, runs, name) as scene:
+    async with _scene(made, runs, name) as scene:
         first = scene.operator("rca-a")
         await asyncio.to_thread(first.ready)
         second = scene.operator("rca-b")
         await asyncio.to_thread(second.ready)
-        await stage.settled(scene.api, scene.suites)
+        await stage.settled(scene.api, scene.components)
         if not first.leads() or second.leads():
             raise RuntimeError("the first replica does not lead alone")
         scene.kubelet.may_end.clear()
+        mine = _own_cpu()
         idle, cpu, sent = second.memory_mib("VmRSS"), second.cpu_seconds(), second.requests()
-        await stage.make_runs(scene.api, runs, scene.suites)
+        await stage.make_runs(scene.api, runs, scene.components)
         deadline = time.monotonic() + within
         while len(scene.kubelet.bound) < runs:
             if time.monotonic() > deadline:
@@ -169,16 +175,23 @@ async def killed(card: Card, runs: int, *, name: str = NAME, within: float = 120
         first.kill()
         scene.kubelet.may_end.set()
         await scene.verdicts(runs, within, second)
-        after = max(scene.ledger.ended.values()) - began
+        after, mine = max(scene.ledger.ended.values()) - began, _own_cpu() - mine
         await _settled(second)
         cpu = second.cpu_seconds() - cpu
-        found = _measured(scene, second, runs, wall=after, cpu=cpu, idle=idle, before=sent)
+        found = _measured(scene, second, runs, wall=after, cpu=(cpu, mine), idle=idle, before=sent)
         found.after_kill = after
         return found
 
 
 def _measured(
-    scene: _Scene, operator: Operator, runs: int, *, wall: float, cpu: float, idle: float, before: Any
+    scene: _Scene,
+    operator: Operator,
+    runs: int,
+    *,
+    wall: float,
+    cpu: tuple[float, float],
+    idle: float,
+    before: Any,
 ) -> Measured:
     ledger, delays = scene.ledger, scene.ledger.delays()
     sent = {
@@ -193,7 +206,8 @@ def _measured(
         p95=percentile(delays, 0.95),
         worst=max(delays),
         wall=wall,
-        cpu=cpu,
+        cpu=cpu[0],
+        bench_cpu=cpu[1],
         peak_mib=operator.memory_mib(),
         idle_mib=idle,
         requests=sum(n for kind, n in sent.items() if "leases" not in kind) / runs,
@@ -203,6 +217,11 @@ def _measured(
         load=load()[0],
         by_kind={kind: n / runs for kind, n in sorted(sent.items())},
     )
+
+
+def _own_cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 async def _settled(operator: Operator, within: float = 60.0) -> None:
@@ -220,7 +239,7 @@ async def _settled(operator: Operator, within: float = 60.0) -> None:
 async def _writes(api: Api) -> dict[str, float]:
     """Writes so far of what the operator may write, whoever sent them: nobody else does, once all is done."""
     found: dict[str, float] = {}
-    for resource, count in _WRITE.findall(await api.text("/metrics")):
-        if resource in _OURS:
-            found[resource] = found.get(resource, 0.0) + float(count)
+    for plural, count in _WRITE.findall(await api.text("/metrics")):
+        if plural in _OURS:
+            found[plural] = found.get(plural, 0.0) + float(count)
     return found

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import copy
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rca_testing import job_states, samples, suites
 from rca_testing.evidence import KEY
@@ -332,6 +333,7 @@ def test_what_is_reserved_or_was_just_started_holds_its_place_whatever_the_watch
     assert line.problem("a", 1) is None
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 2000), st.sampled_from(["RolloutStuck", "WaitingForTurn", "RunPending"])),
@@ -615,3 +617,45 @@ def test_evidence_that_a_status_claims_for_what_runs_is_believed() -> None:
     for _ in range(5):
         live.settle()
     assert live.value == "Active"
+
+
+FIELDS = ("running", "imageDigest", "epochParts", "held", "confirmation", "guard", "drift", "context", "runsStarted", "evidence", "mode",
+          "promotion", "conditionReadings", "verbs", "attempts", "epoch", "revision", "observation", "phase", "conditions")  # fmt: skip
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sets(st.sampled_from(FIELDS)), st.sets(st.sampled_from(FIELDS)), st.booleans())
+def test_of_a_status_by_another_version_whatever_is_missing_or_unreadable_nothing_new_governs(
+    missing: set[str], unreadable: set[str], word: bool
+) -> None:
+    live = _promoted(word)
+    status = copy.deepcopy(live.component["status"])
+    for field in missing:
+        status.pop(field, None)
+    for field in unreadable & set(status):
+        status[field] = {"of": "another version"} if not isinstance(status[field], dict) else ["unreadable"]
+    live.component = {**live.component, "status": {**status, "addedLater": {"by": "a newer one"}}}
+    live.settle()
+    assert live.status.mode == ("Active" if live.value == f"Active{'@r6' if word else ''}" else "Shadow")
+    roll(live, R7)
+    for _ in range(3):
+        live.settle()
+    governs = live.value == ("Active@r7" if word else "Active")
+    assert not governs or (
+        live.status.promotion is not None and live.status.promotion.cause != Reason.PROMOTED
+    )
+    if not {"promotion", "mode"} & (missing | unreadable):
+        assert live.value == "Shadow"
+
+
+@cache
+def _begun(word: bool) -> World:
+    live = World(**({"target": BOUND} if word else {}))
+    live.edit(revision="r6")
+    live.running = R6
+    live.observe_to_the_end()
+    return live
+
+
+def _promoted(word: bool) -> World:
+    return copy.deepcopy(_begun(word))

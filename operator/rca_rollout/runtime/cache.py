@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rca_rollout.core.admission import is_open
+from rca_rollout.core.admission import is_open, started
 from rca_rollout.core.names import RUN_LABEL, label_value
 from rca_rollout.core.owners import owned
 
@@ -75,6 +75,7 @@ class OpenRuns(Mapping[ObjectKey, Iterable[Body]]):
 
     def __init__(self) -> None:
         self._by_suite: dict[ObjectKey, dict[str, Body]] = {}
+        self._waiting: dict[ObjectKey, set[str]] = {}
 
     def __getitem__(self, key: ObjectKey) -> Iterable[Body]:
         return self._by_suite[key].values()
@@ -87,16 +88,36 @@ class OpenRuns(Mapping[ObjectKey, Iterable[Body]]):
 
     def note(self, body: Body) -> None:
         """As it is now. The suite of a run cannot change."""
-        if is_open(body):
-            self._by_suite.setdefault(_place(body), {})[_uid(body)] = body
-        else:
+        if not is_open(body):
             self.drop(body)
+            return
+        place, uid = _place(body), _uid(body)
+        self._by_suite.setdefault(place, {})[uid] = body
+        if started(body):
+            self._begun(place, uid)
+        else:
+            self._waiting.setdefault(place, set()).add(uid)
 
     def drop(self, body: Body) -> None:
-        runs = self._by_suite.get(_place(body), {})
-        runs.pop(_uid(body), None)
+        place, uid = _place(body), _uid(body)
+        runs = self._by_suite.get(place, {})
+        runs.pop(uid, None)
         if not runs:
-            self._by_suite.pop(_place(body), None)
+            self._by_suite.pop(place, None)
+        self._begun(place, uid)
+
+    def waiting(self, place: ObjectKey) -> int:
+        """How many have not begun."""
+        return len(self._waiting.get(place, ()))
+
+    def count(self, place: ObjectKey) -> int:
+        return len(self._by_suite.get(place, ()))
+
+    def _begun(self, place: ObjectKey, uid: str) -> None:
+        waiting = self._waiting.get(place, set())
+        waiting.discard(uid)
+        if not waiting:
+            self._waiting.pop(place, None)
 
 
 class Cache:
@@ -158,6 +179,18 @@ class Cache:
         if self.views["open_runs"].bound:
             return self.views["open_runs"].at(namespace, suite)
         return [run for run in self.runs_of_suite(namespace, suite) if is_open(run)]
+
+    def all_started(self, namespace: str, suite: str) -> bool:
+        """Whether every run of the suite that has not ended has begun."""
+        if self.views["open_runs"].bound:
+            return self.opened.waiting((namespace, suite)) == 0
+        return all(started(run) for run in self.open_runs(namespace, suite))
+
+    def count_open(self, namespace: str, suite: str) -> int:
+        """How many runs of the suite have not ended, at most: those that are known to be deleted are counted, too."""
+        if self.views["open_runs"].bound:
+            return self.opened.count((namespace, suite))
+        return len(self.open_runs(namespace, suite))
 
     def components_of_suite(self, namespace: str, suite: str) -> list[Body]:
         return [component for component in self.components(namespace) if _suite(component) == suite]

@@ -21,7 +21,8 @@ from rca_rollout.runtime.children import Children
 from rca_rollout.runtime.lines import Lines
 from rca_rollout.runtime.queue import Key, WorkQueue
 
-_TOGETHER = 0.25  # seconds
+_TOGETHER = 1.0  # seconds
+_TIDY = 2.0  # seconds
 STUCK_AFTER = 180.0  # seconds in one reconciliation before the process counts as ill; requests end after 10
 
 
@@ -67,6 +68,8 @@ def children_of(queue: WorkQueue, cache: Cache) -> Mapping[str, Children]:
     def changed(namespace: str, run: str, body: Body) -> None:
         # Before kopf has listed all, a run's suite and siblings may not be there; every run is looked at then anyway.
         if not cache.complete:
+            return
+        if _let_go(cache, namespace, run):
             return
         key = Key("EvalRun", namespace, run)
         status = body.get("status") or {}
@@ -188,16 +191,18 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
                 queue.add(Key("RcaComponent", namespace, str(owner["name"])))
         name, ended = suite_of(body), not is_open(body) or kwargs["type"] == "DELETED"
         suite = cache.suite(namespace, name) or {}
-        if ended:
+        if ended and lines.anybody_waits(namespace, name):
             # Only whose turn has come: with a thousand that wait, each end would wake them all.
             coming = set(lines.of(namespace, name, _reserved(suite)).next(_limit(suite)))
             _add_runs(cache, queue, namespace, name, coming)
         # A budget makes room for what begins, and settles what has ended; a schedule waits for the last run's end.
         waits = (body.get("status") or {}).get("phase") in (None, "Pending")
         counted = any((suite.get("spec") or {}).get(part) for part in ("budget", "schedule"))
-        # Runs that no component answers for are the suite's to tidy away.
-        if ((ended or waits) and counted) or (ended and not owned_by_component(body)):
+        if (ended or waits) and counted:
             queue.add(Key("EvalSuite", namespace, name))
+        elif ended and not owned_by_component(body):
+            # Runs that no component answers for are the suite's to tidy away, and nobody waits for that: once for many.
+            queue.add_after(Key("EvalSuite", namespace, name), _TIDY)
 
 
 def _config_maps(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
@@ -230,6 +235,17 @@ def _add_runs(cache: Cache, queue: WorkQueue, namespace: str, suite: str, uids: 
     for run in cache.open_runs(namespace, suite) if uids else ():
         if run["metadata"]["uid"] in uids:
             queue.add(Key("EvalRun", namespace, run["metadata"]["name"]))
+
+
+def _let_go(cache: Cache, namespace: str, run: str) -> bool:
+    """Whether nothing is left to do about what this run has made: it has ended, and its Job's time to live runs."""
+    known = cache.run(namespace, run)
+    if known is None or not _final(known):
+        return False
+    return all(
+        (job.get("spec") or {}).get("ttlSecondsAfterFinished") is not None
+        for job in cache.jobs_of_run(namespace, run)
+    )
 
 
 def _decisive(suite: Any) -> Any:

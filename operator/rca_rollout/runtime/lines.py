@@ -26,6 +26,14 @@ class Lines:
         open_runs = self._cache.open_runs(namespace, suite)
         return turns(open_runs, active, usable=self.usable, reserved=reserved)
 
+    def anybody_waits(self, namespace: str, suite: str) -> bool:
+        """Whether there is a run that has not begun, usable or not."""
+        return not self._cache.all_started(namespace, suite)
+
+    def room_for_all(self, namespace: str, suite: str, limit: int) -> bool:
+        """Whether as many may run as have not ended, and one more that is not seen yet: then everybody's turn has come."""
+        return self._cache.count_open(namespace, suite) < limit
+
     def active(self, namespace: str, suite: str) -> frozenset[str]:
         """UIDs of the suite's components that govern."""
         return active_components(self._cache.components_of_suite(namespace, suite))

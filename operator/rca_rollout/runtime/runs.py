@@ -416,6 +416,8 @@ class RunReconciler:
         if isinstance(suite, Problem) or run.status.inputs is None or run.status.job_ref is not None:
             return None
         namespace, name, spec = run.metadata.namespace, run.spec.suite_ref.name, suite.spec
+        if spec.budget is None and self._lines.room_for_all(namespace, name, spec.max_concurrent_runs):
+            return None
         held = budget.reserved(suite.ledger) if spec.budget else frozenset[str]()
         # Those that this process has just started, too: the watch may not show it yet.
         held |= self._latest.started()

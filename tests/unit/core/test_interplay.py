@@ -237,6 +237,7 @@ def test_a_run_that_waits_for_its_turn_or_a_budget_says_so_where_the_component_i
     waiting = {"phase": "Pending", "reason": "BudgetExceeded", "message": text}
     live.runs[current.name] = {**live.runs[current.name], "status": waiting}
     live.settle()
+    assert promoted(live).startswith("BudgetExceeded: ")
     assert "begins anew at 2026-12-01" in promoted(live)
     writes = live.status_writes
     live.pass_time(minutes=1)
@@ -659,3 +660,17 @@ def _begun(word: bool) -> World:
 
 def _promoted(word: bool) -> World:
     return copy.deepcopy(_begun(word))
+
+
+def test_a_guard_run_that_waits_says_for_what_where_the_guard_is_called_blind() -> None:
+    live = guarded()
+    assert live.status.current_run is not None
+    name = live.status.current_run.name
+    waits = {"phase": "Pending", "reason": "BudgetExceeded", "message": "the budget of 2026-11 has no room"}
+    live.runs[name] = {**live.runs[name], "status": waits}
+    live.pass_time(hours=3)
+    live.settle()
+    degraded = live.status.condition(ConditionType.DEGRADED)
+    assert degraded is not None
+    assert degraded.reason == Reason.GUARD_BLIND
+    assert "the budget of 2026-11 has no room" in degraded.message

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rca_rollout.core import epoch, readings, verdict
+from rca_rollout.core import answers, epoch, readings, verdict
 from rca_testing.model import process
 from rca_testing.model.process import inline
 
@@ -47,18 +47,16 @@ def install(patch: pytest.MonkeyPatch) -> None:
     )
     patch.setattr(
         readings,
-        "read_scorecard",
-        _or_error(readings.read_scorecard, lambda raw, *, expected_sha256=None: (raw, expected_sha256)),
+        "decode_packed",
+        _or_error(readings.decode_packed, lambda raw, *, expected_sha256=None: (raw, expected_sha256)),
     )
-    patch.setattr(
-        readings, "parse_scorecard", _or_error(readings.parse_scorecard, lambda raw, *, source: (raw, source))
-    )
+    patch.setattr(answers, "parse", _or_error(answers.parse, lambda document, *, source: (document, source)))
     patch.setattr(
         verdict,
         "evaluate",
         remembered(
             verdict.evaluate,
-            lambda card, baseline, policy, context: (id(card), id(baseline), repr(policy), repr(context)),
+            lambda card, baseline, policy, context, **_: (id(card), id(baseline), repr(policy), repr(context)),
         ),
     )
 

@@ -6,6 +6,7 @@ as decimal strings with nine digits, rounded half to even. 0.96 - 0.94 is 0.02, 
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import BeforeValidator, StringConstraints
@@ -44,8 +45,9 @@ def nano(value: Fraction | int) -> int:
     return whole + (twice > 0 or (twice == 0 and whole % 2 == 1))
 
 
+@lru_cache(maxsize=2048)
 def exact(figure: str) -> Fraction:
-    """The value of a figure. Raises `ValueError` for NaN and the infinities: they have none."""
+    """The value of a figure, remembered: the checks ask for each time several times. Raises `ValueError` for NaN and the infinities: they have none."""
     if not is_finite(figure):
         raise ValueError(f"{figure} is not a finite number")
     return Fraction(figure)

@@ -17,9 +17,12 @@ def all_arms(s: Subject) -> Iterator[ArmResult]:
 
 
 def figures(s: Subject) -> Iterator[tuple[str, str]]:
-    """Every figure of scorecard and baseline, with words for where it stands."""
+    """Every figure of scorecard and baseline that may not be finite, with words for where it stands: of an arm that is known
+    to hold finite ones only, none.
+    """
     for arm in all_arms(s):
-        yield from arm_figures(arm)
+        if not s.ranks.finite(arm, arm_figures):
+            yield from arm_figures(arm)
     measured = s.scorecard.measured
     yield from (("MTTR", row.value) for row in measured.mttr_seconds if row.value is not None)
     yield from (

@@ -4,9 +4,11 @@ Kept beside the documents, not on them: a copy of a row with other candidates mu
 its identity, and is held on to while its rank is, so that no other row can take its place.
 """
 
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from rca_eval.contract.metrics import MetricName, aggregate, mean
+from rca_eval.contract.numbers import is_finite
 from rca_eval.contract.scorecard import ArmResult, IncidentResult, fingerprint
 
 Order = tuple[str, ...]
@@ -24,6 +26,7 @@ class Ranks:
         self._margins: dict[int, tuple[IncidentResult, Fraction | None]] = {}
         self._prints: dict[int, tuple[IncidentResult, str]] = {}
         self._metrics: dict[int, tuple[ArmResult, dict[MetricName, Fraction]]] = {}
+        self._finite: dict[int, tuple[ArmResult, bool]] = {}
 
     def order(self, result: IncidentResult) -> Order:
         """Keys in pessimistic order; empty unless the engine ranked."""
@@ -63,10 +66,18 @@ class Ranks:
             known = self._prints[id(result)] = (result, fingerprint(result))
         return known[1]
 
+    def finite(self, arm: ArmResult, figures: Callable[[ArmResult], Iterable[tuple[str, str]]]) -> bool:
+        """Whether all of the arm's figures are finite numbers."""
+        known = self._finite.get(id(arm))
+        if known is None:
+            found = all(is_finite(value) for _, value in figures(arm))
+            known = self._finite[id(arm)] = (arm, found)
+        return known[1]
+
     def trimmed(self) -> "Ranks":
         """The same, or empty where it has grown out of what one set of answers and a baseline need."""
         if len(self._known) > _MOST:
-            for memory in (self._known, self._margins, self._prints, self._metrics):
+            for memory in (self._known, self._margins, self._prints, self._metrics, self._finite):
                 memory.clear()
         return self
 

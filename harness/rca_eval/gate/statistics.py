@@ -56,6 +56,7 @@ def mcnemar_mid_p(lost: int, won: int, *, sides: Sides = 2) -> Fraction | None:
     return Fraction(sides * (2 * _upper_tail(pairs, reached) - comb(pairs, reached)), 2 ** (pairs + 1))
 
 
+@lru_cache(maxsize=256)
 def wilson(hits: int, incidents: int) -> tuple[Fraction, Fraction] | None:
     """Wilson's score interval of a rate, at level 0.95, exact beyond nine digits; None without incidents.
 
@@ -69,6 +70,7 @@ def wilson(hits: int, incidents: int) -> tuple[Fraction, Fraction] | None:
     return (middle - half) / scale, (middle + half) / scale
 
 
+@lru_cache(maxsize=256)
 def bootstrap_drop(lost: int, won: int, incidents: int) -> tuple[Fraction, Fraction] | None:
     """Percentile interval, at level 0.95, of the drop of AC@1 over resampled incidents; None without incidents.
 

@@ -7,9 +7,11 @@ that a newer server knows. Its transport (TLS, kubeconfig, token refresh, connec
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 from urllib.request import getproxies
@@ -220,13 +222,14 @@ class Kube:
     async def json_patch(
         self, resource: Resource, namespace: str, name: str, operations: Sequence[Mapping[str, Any]]
     ) -> Body:
-        """Applies all operations or none; a failed `test` raises `ConflictError`."""
+        """Applies all operations or none; a failed `test` raises `ConflictError`. Only metadata comes back."""
         return await self._json(
             "PATCH",
             resource.path(namespace, name),
             query={"fieldManager": FIELD_MANAGER},
             body=list(operations),
             content="application/json-patch+json",
+            accept=f"{_METADATA_ONLY.format('')},{_JSON}",
         )
 
     async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
@@ -284,7 +287,7 @@ class Kube:
         limit = REQUEST_TIMEOUT
         if method != "GET":
             if self._guard:
-                limit = min(limit, self._guard())
+                limit = _rounded(min(limit, self._guard()))
             # The server ends it then, too: a request that we have given up must not be carried out later.
             query = {**(query or {}), "timeout": f"{limit:.3f}s"}
         status = 0
@@ -296,7 +299,7 @@ class Kube:
                 body=body,
                 content=content,
                 accept=accept,
-                limits=aiohttp.ClientTimeout(limit),
+                limits=_timeout(limit),
             ) as answer:
                 raw = await answer.read()
                 status = answer.status
@@ -329,7 +332,7 @@ class Kube:
         headers = {"Accept": accept, "User-Agent": _USER_AGENT}
         if content:
             headers["Content-Type"] = content
-        path = quote(path, safe="/-._~:")
+        path = _quoted(path)
         await self._api.update_params_for_auth(headers, {}, ["BearerToken"], path, method, body)
         more: dict[str, Any] = {}
         if loaded.tls_server_name:
@@ -338,7 +341,7 @@ class Kube:
             more["proxy"] = rest.proxy
         if rest.proxy_headers:
             more["proxy_headers"] = rest.proxy_headers
-        text = f"{loaded.host}{path}" + (f"?{urlencode(query)}" if query else "")
+        text = f"{loaded.host}{path}" + (f"?{_encoded(tuple(query.items()))}" if query else "")
         async with self._session.request(
             method,
             URL(text, encoded=True),
@@ -352,6 +355,27 @@ class Kube:
     def _tell(self, method: str, path: str, status: int) -> None:
         if self._witness:
             self._witness(method, resource_of(path), status)
+
+
+# The same few of these at every request; to make them anew costs a tenth of it.
+@lru_cache(maxsize=256)
+def _quoted(path: str) -> str:
+    return quote(path, safe="/-._~:")
+
+
+@lru_cache(maxsize=256)
+def _encoded(query: tuple[tuple[str, str], ...]) -> str:
+    return urlencode(query)
+
+
+@lru_cache(maxsize=256)
+def _timeout(seconds: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(seconds)
+
+
+def _rounded(seconds: float) -> float:
+    """Never longer: to a tenth of a second, where that is little."""
+    return math.floor(seconds * 10) / 10 if seconds >= 1 else seconds
 
 
 def _refusal(answer: aiohttp.ClientResponse, raw: bytes, method: str, path: str) -> KubeError:

@@ -168,8 +168,9 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
         if before == now:
             # The ledger or the schedule moved: of interest to whom it has made room for, and to nobody else.
             held = _reserved(body)
-            coming = held | set(lines.of(namespace, name, held).next(_limit(body)))
-            _add_runs(cache, queue, namespace, name, coming)
+            if lines.anybody_waits(namespace, name):
+                coming = held | set(lines.of(namespace, name, held).next(_limit(body)))
+                _add_runs(cache, queue, namespace, name, coming)
             return
         for component in cache.components_of_suite(namespace, name):
             queue.add(Key("RcaComponent", namespace, component["metadata"]["name"]))

@@ -9,7 +9,7 @@ from rca_rollout.api.meta import Resource
 from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.runtime.cache import Body
 
-_REMEMBERED = 512
+_REMEMBERED = 160  # some 30 KiB each; runs are many, and each version of one is looked at once or twice
 _known: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 

@@ -77,3 +77,30 @@ def test_an_echo_of_an_own_write_is_told_once() -> None:
     assert not cache.is_echo(run("1"))
     assert cache.is_echo(run("2"))
     assert not cache.is_echo(run("2")), "what comes a second time is a list, and is looked at"
+
+
+def test_of_runs_that_nobody_asks_for_any_more_little_is_held() -> None:
+    """A run that has ended is not looked at again, and there are thousands of them."""
+    shown: dict[tuple[str, str], list[Body]] = {}
+    cache = Cache()
+    cache.bind(runs=shown)
+    latest = Latest(cache)
+    for number in range(1000):
+        after = run("2", uid=f"u{number}", jobRef={"name": "job"})
+        after["metadata"]["name"] = f"r{number}"
+        latest.wrote(run("1", uid=f"u{number}"), after)
+        shown["shop", f"r{number}"] = [after]
+    assert len(latest.started()) < 200
+
+
+def test_what_the_watch_has_not_told_yet_is_held_however_much_it_is() -> None:
+    shown: dict[tuple[str, str], list[Body]] = {}
+    cache = Cache()
+    cache.bind(runs=shown)
+    latest = Latest(cache)
+    for number in range(1000):
+        after = run("2", uid=f"u{number}", jobRef={"name": "job"})
+        after["metadata"]["name"] = f"r{number}"
+        shown["shop", f"r{number}"] = [run("1", uid=f"u{number}")]
+        latest.wrote(run("1", uid=f"u{number}"), after)
+    assert len(latest.started()) == 1000

@@ -11,7 +11,7 @@ import pytest
 
 from rca_rollout.api.common import RunPhase
 from rca_rollout.api.component_status import Evidence
-from rca_rollout.core import epoch, names
+from rca_rollout.core import epoch, names, revision
 from rca_rollout.core.lifecycle import (
     approval,
     block,
@@ -24,7 +24,10 @@ from rca_rollout.core.lifecycle import (
     proof,
     verbs,
 )
+from rca_rollout.core.lifecycle import draft as drafts
+from rca_rollout.core.lifecycle import revision as what_runs
 from rca_rollout.core.lifecycle.draft import Draft
+from rca_rollout.core.runs import conclude, watch
 
 type Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -127,6 +130,47 @@ def _no_finalizer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(finalizer, "missing", lambda draft: False)
 
 
+def _image_ids_ignored(patch: pytest.MonkeyPatch) -> None:
+    """Which image the Job's containers really ran is not asked."""
+    patch.setattr(watch, "mismatch", lambda before, snapshot: None)
+    patch.setattr(conclude, "unknown", lambda snapshot: None)
+
+
+def _inputs_not_measured(patch: pytest.MonkeyPatch) -> None:
+    real = epoch.epoch_parts
+
+    def parts(*arguments: Any, **named: Any) -> dict[str, Any]:
+        return {k: value for k, value in real(*arguments, **named).items() if not k.startswith("input ")}
+
+    patch.setattr(epoch, "epoch_parts", parts)
+
+
+def _any_word_is_active(patch: pytest.MonkeyPatch) -> None:
+    """A word that names a revision is read as Active, whichever it names."""
+    real = drafts.effective_mode
+
+    def mode(value: Any, values: Any, promoted: Any = None, now: Any = None) -> Any:
+        return real(value, values, promoted, revision.revision_in(value, values) or now)
+
+    patch.setattr(drafts, "effective_mode", mode)
+
+
+def _displaced_stays(patch: pytest.MonkeyPatch) -> None:
+    """What runs in place of what was promoted goes on under its word."""
+    patch.setattr(what_runs, "_displaced", lambda draft, promoted, target: None)
+
+
+def _half_is_the_whole(patch: pytest.MonkeyPatch) -> None:
+    """While Pods are being rolled, nothing is put back."""
+    patch.setattr(what_runs, "_half_displaced", lambda draft, promoted, running: None)
+
+
+def _held_for_any_image(patch: pytest.MonkeyPatch) -> None:
+    """A word that is held governs again by the name alone."""
+    patch.setattr(what_runs, "_same", lambda promoted, running: promoted.revision == running.revision)
+    patch.setattr(what_runs, "_runs_promoted", lambda promoted, pod: promoted.revision == pod.revision)
+
+
 BROKEN: Mapping[str, Break] = {
     "the closing run is not required": _no_closing_run,
     "the context is ignored": _context_ignored,
@@ -145,4 +189,10 @@ BROKEN: Mapping[str, Break] = {
     "the next run is not waited for": _no_wake,
     "readings may be old": _stale_readings,
     "the finalizer is not waited for": _no_finalizer,
+    "which image a Job ran is not asked": _image_ids_ignored,
+    "inputs are not part of the epoch": _inputs_not_measured,
+    "a word for another revision is Active": _any_word_is_active,
+    "what was displaced stays": _displaced_stays,
+    "half a rollout puts nothing back": _half_is_the_whole,
+    "a word is held for any image": _held_for_any_image,
 }

@@ -19,7 +19,7 @@ from rca_rollout.runtime.cache import run_of
 from rca_rollout.runtime.queue import Key
 from rca_testing import evidence, samples
 from rca_testing.lifecycle_world import GUARD, START
-from rca_testing.model import jobs
+from rca_testing.model import agent, jobs
 from rca_testing.model.process import KINDS, Fate, Process, Step
 from rca_testing.model.store import NAMESPACE, Body, Change, Store
 
@@ -39,6 +39,15 @@ class Installation:
         self.prometheus: dict[str, tuple[str, ...] | None] = {}
         self.outcomes: dict[str, jobs.Outcome] = {}
         self.digests: dict[str, str | None] = {}
+        self.ran: dict[str, str | None] = {}
+        """By UID of a Job: the digest of the image that its engine really ran."""
+        self.tag = agent.digest("d")
+        """The digest behind every tag that a suite names."""
+        self.looks: dict[str, list[int]] = {}
+        """By name of a component: after how many changes each look of a leader began that came to its end."""
+        self.changed = 0
+        """After how many changes a workload or an input was the last to change, of which no watch tells."""
+        self.agent = agent.Agent(self.store)
         self.current: Step | None = None
         self.reconciliations = 0
         self.crashes = 0
@@ -113,6 +122,22 @@ class Installation:
         finally:
             self.current = None
         step.called_at = self.real
+        self._looked(step)
+
+    def _looked(self, step: Step) -> None:
+        if step.done and step.process is self.leader and step.key not in step.process.failed:
+            self.looks.setdefault(step.key.name, []).append(step.began)
+
+    def seen(self, name: str) -> bool:
+        """Whether a leader has looked at this component since something changed of which no watch tells."""
+        return any(began >= self.changed for began in self.looks.get(name, ())[-3:])
+
+    def polls(self) -> bool:
+        """Whether there are components that are looked at again and again, whatever happens."""
+        return any(
+            body["spec"].get("workloadRef") or body["spec"].get("inputs")
+            for body in self.store.all(COMPONENTS)
+        )
 
     def reconcile(self, key: Key, process: Process | None = None) -> None:
         """One whole reconciliation."""
@@ -195,7 +220,9 @@ class Installation:
         job, now = self.store.find(JOBS, name), self.clock()
         if job is None:
             return  # gone meanwhile, with its run
-        told = None
+        if outcome is jobs.Lie.NO_IMAGE and "@" not in jobs.image_of(job):
+            outcome = jobs.Honest.PASSES  # which image it was is asked of a workload's only
+        told, digests = None, jobs.ran(job, outcome, self.tag)
         if not isinstance(outcome, jobs.Broken):
             data = self.store.find(CONFIGMAPS, DATA)
             text = ((data or {}).get("data") or {}).get("ground-truth.json")
@@ -203,9 +230,10 @@ class Installation:
                 outcome = jobs.Broken.CRASH  # the dataset is not there, or cannot be read
             else:
                 told = jobs.tell(jobs.asked(job), outcome, text)
-        pod = jobs.pod_of(job, outcome, told.announced if told else None, now)
+        pod = jobs.pod_of(job, outcome, told.announced if told else None, now, digests)
         uid = job["metadata"]["uid"]
         self.outcomes[uid], self.digests[uid] = outcome, told.digest if told else None
+        self.ran[uid] = digests[0]
         if pod is not None:
             if self.store.find(PODS, pod["metadata"]["name"]):
                 self.store.delete(PODS, pod["metadata"]["name"])
@@ -221,7 +249,7 @@ class Installation:
     def edit(self, name: str, **spec: Any) -> None:
         body = self.component(name)
         if body is not None:
-            self.store.change(COMPONENTS, name, "kubectl-edit", spec={**body["spec"], **spec})
+            self.store.change(COMPONENTS, name, "kubectl-edit", spec=_admitted(body["spec"], spec))
 
     def edit_suite(self, **spec: Any) -> None:
         body = self.store.find(SUITES, SUITE)
@@ -247,7 +275,8 @@ class Installation:
             return
         body = samples.minimal("RcaComponent", name)
         target = {"configMapRef": {"name": TARGET}, "key": KEYS[name]}
-        body["spec"] |= {"target": target, "observation": dict(OBSERVATION), "guard": dict(GUARD)} | spec
+        body["spec"] |= {"target": target, "observation": dict(OBSERVATION), "guard": dict(GUARD)}
+        body["spec"] = _admitted(body["spec"], spec)
         self.store.create(COMPONENTS, body, "kubectl-create")
 
     def delete_component(self, name: str) -> None:
@@ -320,6 +349,8 @@ class Installation:
         self.write_data(text, jobs.baseline_of(text))
         self.store.create(SUITES, samples.minimal("EvalSuite", SUITE), "kubectl-create")
         self.store.create(CONFIGMAPS, _target(), "kubectl-create")
+        self.agent.prompt("one")
+        self.agent.roll("r1", "a")
         for name in names:
             self.create_component(name)
 
@@ -327,6 +358,9 @@ class Installation:
         """Who is told of a change, generously: that no watch is missing is the matter of other tests."""
         plural, name = change.place
         body = change.after or change.before or {}
+        if plural == "deployments" or name == agent.PROMPTS or (plural == "pods" and run_of(body) is None):
+            self.changed = self.store.sequence
+            return  # what runs is looked at, and not watched
         if plural in ("jobs", "pods"):
             keys = {Key("EvalRun", NAMESPACE, str(run_of(body)))}
         elif plural == "evalruns":
@@ -353,6 +387,23 @@ def _target(*, label: bool = True, immutable: bool = False) -> Body:
         "data": dict.fromkeys(KEYS.values(), "Shadow"),
     }
     return {**body, "immutable": True} if immutable else body
+
+
+def _admitted(spec: Mapping[str, Any], edit: Mapping[str, Any]) -> Body:
+    """The spec after an edit, as far as the API server would take it: None takes a field away."""
+    edit = dict(edit)
+    values = edit.pop("values", None)
+    if edit.get("revision"):
+        edit["workloadRef"] = None
+    if edit.get("workloadRef"):
+        edit["revision"] = None
+    found = {name: value for name, value in {**spec, **edit}.items() if value is not None}
+    if values is not None:
+        found["target"] = {**found["target"], "values": values}
+    bound = "{revision}" in found["target"].get("values", {}).get("active", "")
+    if not bound and "promotion" in found:
+        found["promotion"] = {k: v for k, v in found["promotion"].items() if k != "onNewRevision"}
+    return found
 
 
 def _ended(job: Body) -> bool:

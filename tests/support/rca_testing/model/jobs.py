@@ -41,6 +41,8 @@ class Lie(Enum):
     NO_FRAME = "no frame in the log"
     NO_DIGEST = "no digest in the last words"
     NO_RANKS = "an arm without incidents"
+    OTHER_IMAGE = "another image ran than was planned, or one for each repeat"
+    NO_IMAGE = "nothing tells which image ran"
 
 
 class Broken(Enum):
@@ -78,6 +80,25 @@ def asked(job: Body) -> Asked:
         (one["name"], tuple(sorted(one["modes"].items()))) for one in json.loads(env["RCA_EVAL_VARIANTS"])
     )
     return Asked(env["RCA_EVAL_REVISION"], env["RCA_EVAL_DATASET_SHA256"], variants)
+
+
+def image_of(job: Body) -> str:
+    """What the containers of the engine are to run."""
+    steps = job["spec"]["template"]["spec"]["initContainers"]
+    image: str = next(step["image"] for step in steps if step["name"] == "eval-1")
+    return image
+
+
+def ran(job: Body, outcome: Outcome, tag: str) -> tuple[str | None, str | None]:
+    """The digests of the images that the two repeats really ran. `tag` is the digest behind every tag now."""
+    planned = image_of(job).partition("@")[2] or None
+    match outcome:
+        case Lie.NO_IMAGE:
+            return None, None
+        case Lie.OTHER_IMAGE:
+            other = "sha256:" + "f" * 64
+            return (other, other) if planned else (tag, other)
+    return (planned or tag,) * 2
 
 
 @dataclass(frozen=True)
@@ -153,8 +174,14 @@ def _slow(card: Scorecard) -> Scorecard:
     return card.model_copy(update={"measured": measured.model_copy(update=total)})
 
 
-def pod_of(job: Body, outcome: Outcome, announced: str | None, now: datetime) -> Body | None:
-    """The Pod of a Job as it ended, or None where it is gone."""
+def pod_of(
+    job: Body,
+    outcome: Outcome,
+    announced: str | None,
+    now: datetime,
+    digests: tuple[str | None, str | None] = (None, None),
+) -> Body | None:
+    """The Pod of a Job as it ended, or None where it is gone. `digests` are of the images that the repeats ran."""
     match outcome:
         case Broken.VANISHED:
             return None
@@ -173,7 +200,12 @@ def pod_of(job: Body, outcome: Outcome, announced: str | None, now: datetime) ->
             seconds = 4000 if outcome is Honest.SLOW else 3
             words = json.dumps({"sha256": announced}) if announced else ""
             pod = job_states.succeeded(seconds, words)
-    return dressed(job, pod, now)
+    dressed_pod = dressed(job, pod, now)
+    for state in dressed_pod["status"]["initContainerStatuses"]:
+        digest = dict(zip(("eval-1", "eval-2"), digests, strict=True)).get(state["name"])
+        if digest:
+            state["imageID"] = f"registry.example/whatever@{digest}"
+    return dressed_pod
 
 
 def dressed(job: Body, pod: Body, now: datetime) -> Body:
@@ -222,7 +254,9 @@ __all__ = [
     "Outcome",
     "asked",
     "baseline_of",
+    "image_of",
     "pod_of",
+    "ran",
     "status_of",
     "tell",
 ]

@@ -2,10 +2,12 @@
 
 For each component: in which round of its epoch and context a run was made, what its Job really came to, how much time
 really passed while its observation was not held. A write towards Active is held against that, at the moment it lands.
+From then on the consumers are asked: who acts on the word has to be exactly what was measured, or be put back in `LOOKS` looks.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,17 +16,22 @@ from rca_rollout.api import EvalSuite, RcaComponent, parse
 from rca_rollout.api.common import ApprovalPolicy, DeletionPolicy, Mode
 from rca_rollout.api.live import OnNoData, Operator, Role
 from rca_rollout.core.epoch import epoch_of
+from rca_rollout.core.inputs import resolve_inputs
 from rca_rollout.core.lifecycle.finalizer import FINALIZER
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.revision import declared
+from rca_rollout.core.revision import Running, with_inputs
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.runtime.parsed import parsed
-from rca_testing.model import jobs
+from rca_testing.model import agent, jobs
+from rca_testing.model.agent import Truth
 from rca_testing.model.installation import DATA, KEYS, SUITE, TARGET, Installation
 from rca_testing.model.process import MANAGER, Step, resolve
 from rca_testing.model.store import Body, Change, Objects
 
 SLACK = 2.0  # status holds whole seconds
+LOOKS = 3
+"""So many looks may be over before what was not measured has stopped to govern: one sees it, one writes, and one more where
+something else was under way."""
 
 
 @dataclass
@@ -38,6 +45,7 @@ class MadeRun:
     round: tuple[int, int]
     trigger: str
     observed: float
+    prompts: frozenset[str | None] = frozenset()
     jobs: list[str] = field(default_factory=list)
 
 
@@ -57,6 +65,15 @@ class Track:
     asked: set[tuple[str, str]] = field(default_factory=set)
 
 
+@dataclass(frozen=True)
+class Written:
+    """A word for Active that the operator wrote and nobody has changed since: for which component, and what ran then."""
+
+    uid: str
+    value: str
+    truths: frozenset[Truth]
+
+
 class Ledger:
     """Watches the store of an installation. A broken promise is an `AssertionError` that says which."""
 
@@ -66,6 +83,8 @@ class Ledger:
         self.runs: dict[str, MadeRun] = {}
         self.asked: dict[str, jobs.Asked] = {}
         self.promotions = 0
+        self.written: dict[str, Written] = {}
+        self.strange: dict[str, tuple[frozenset[Truth], int]] = {}
         self.broken: list[str] = []
         installation.store.watchers.append(self._watch)
         for place, body in installation.store.objects.items():
@@ -108,11 +127,15 @@ class Ledger:
             self._made(change.after)
         if plural == "jobs" and change.after and change.before is None:
             self._job(change)
-        if plural == "configmaps" and change.place[1] == TARGET and step and change.before and change.after:
+        if plural == "configmaps" and change.place[1] == TARGET:
             for name, key in KEYS.items():
-                old, new = (body.get("data", {}).get(key) for body in (change.before, change.after))
+                old, new = (
+                    ((body or {}).get("data") or {}).get(key) for body in (change.before, change.after)
+                )
                 if old != new:
-                    self._written(name, new, change, step)
+                    self.written.pop(name, None)
+                    if step and change.before and change.after:
+                        self._written(name, new, change, step)
 
     def _component(self, body: Body) -> None:
         uid, status = body["metadata"]["uid"], body.get("status") or {}
@@ -171,6 +194,34 @@ class Ledger:
         assert promotion["scorecardSha256"] in digests, f"{track.name}: promoted on another scorecard"
         assert {self.asked[job].revision for job in made.jobs} == {promotion["revision"]}
 
+    # -- what governs
+
+    def govern(self) -> None:
+        """Asks every consumer that runs. Whom our word made Active has to be what was measured when it was written."""
+        objects = self.world.store.objects
+        for name, written in self.written.items():
+            body = objects.get(("rcacomponents", name))
+            if body is None or body["metadata"]["uid"] != written.uid:
+                continue
+            active = (body["spec"]["target"].get("values") or {}).get("active", "Active")
+            running = agent.truths(body["spec"], objects)
+            strange = frozenset(
+                one for one in running if one not in written.truths and one.acts(written.value, active)
+            )
+            if not strange or _excused(body, objects, strange):
+                self.strange.pop(name, None)
+                continue
+            found = self.strange.get(name, (strange, self.world.store.sequence))
+            since = self.strange[name] = (
+                strange,
+                found[1] if found[0] == strange else self.world.store.sequence,
+            )
+            looks = sum(began >= since[1] for began in self.world.looks.get(name, ())[-2 * LOOKS :])
+            named = {one.revision for one in written.truths}
+            assert looks <= LOOKS, f"{name}: {strange} governs, {written} was measured: {looks} looks"
+            if "{revision}" in active:
+                assert {one.revision for one in strange} <= named, f"{name}: {strange} governs by {written}"
+
     def _made(self, body: Body) -> None:
         spec, metadata = body["spec"], body["metadata"]
         owner = metadata["ownerReferences"][0]["uid"]
@@ -187,7 +238,14 @@ class Ledger:
             track.round,
             spec["trigger"],
             track.observed,
+            frozenset(agent.prompt_in(state) for state in self._states()),
         )
+
+    def _states(self) -> list[Objects]:
+        """The states of the world in which the present step was."""
+        step, store = self.world.current, self.world.store
+        assert step is not None
+        return [store.at(at) for at in range(step.began, store.sequence)] or [store.objects]
 
     def _status(self, uid: str) -> Body:
         return next((body.get("status") or {} for found, body in self._components() if found == uid), {})
@@ -218,15 +276,22 @@ class Ledger:
         body = self._decided_on(name, step)
         component = parse(RcaComponent, body)
         assert isinstance(component, RcaComponent), f"{name}: written for a spec that cannot be read"
-        if value != component.spec.target.values.active:
+        states = self._states()
+        active = component.spec.target.values.active
+        # Who ran, alone, at some moment while it was decided. Half of a rollout is nobody.
+        running = {
+            one
+            for found in (agent.truths(body["spec"], state) for state in states)
+            if len(found) == 1
+            for one in found
+            if one.acts(value, active)
+        }
+        if value == component.spec.target.values.shadow or not running:
             assert value == component.spec.target.values.shadow, f"{name}: written {value!r}"
             return
         self.promotions += 1
         spec, uid = component.spec, component.metadata.uid
         track = self.tracks[uid]
-        states = [self.world.store.at(at) for at in range(step.began, self.world.store.sequence)] or [
-            change.objects
-        ]
         said = f"{name} was switched to Active"
         assert spec.mode is Mode.ACTIVE, f"{said} against spec.mode"
         assert not spec.suspend, f"{said} while suspended"
@@ -240,10 +305,13 @@ class Ledger:
             and run.epoch in epochs
             and run.round == track.round
             and self.passed(run)
-            and all(self.asked[job].revision == spec.revision for job in run.jobs)
+            and any(self._measured(run, one) for one in running)
         ]
         wanted = spec.observation.min_passing_runs
-        assert len(good) >= wanted, f"{said} on {len(good)} passing runs of {wanted}"
+        digests = Counter(self.world.ran.get(job) for run in good for job in run.jobs[-1:])
+        alike = digests.pop(None, 0) + max(digests.values(), default=0)
+        assert alike >= wanted, f"{said} on {alike} passing runs of {wanted} for {running}"
+        self.written[name] = Written(uid, str(value), frozenset(running))
         assert track.round[0] not in track.failed, f"{said} in an epoch with a failed run"
         lost = [run.name for run in self.runs.values() if self._failed(run, uid, track, states[0])]
         assert not lost, f"{said} although {lost} failed"
@@ -261,6 +329,13 @@ class Ledger:
         if spec.deletion_policy is DeletionPolicy.REVERT_TO_SHADOW:
             assert FINALIZER in component.metadata.finalizers, f"{said} without its finalizer"
         self._conditions(said, component, step)
+
+    def _measured(self, run: MadeRun, one: Truth) -> bool:
+        """Whether this run measured exactly that."""
+        return one.prompt in (run.prompts if one.prompt is not None else (None,)) and all(
+            self.asked[job].revision == one.revision and one.digest in (None, self.world.ran.get(job))
+            for job in run.jobs
+        )
 
     def _failed(self, run: MadeRun, uid: str, track: Track, state: Objects) -> bool:
         """Whether this run of the present round ended as failed before the step began, told honestly by its Job."""
@@ -293,7 +368,7 @@ class Ledger:
                 name = place[1]
                 if name != component.metadata.name:
                     modes[KEYS[name]] = self._mode(name, body, state, change)
-            found.add(frozenset(modes.items()))
+            found |= {frozenset(each.items()) for each in _each(modes)}
         return found
 
     def _mode(self, name: str, body: Body, state: Objects, change: Change) -> str:
@@ -304,7 +379,10 @@ class Ledger:
         )
         held = now if ours else state.get(("configmaps", TARGET), {})
         active = ((body["spec"]["target"].get("values")) or {}).get("active", "Active")
-        return "Active" if (held.get("data") or {}).get(KEYS[name]) == active else "Shadow"
+        value = (held.get("data") or {}).get(KEYS[name])
+        if "{revision}" in active and str(value).startswith("Active@"):
+            return EITHER  # by what the other one was last seen to run
+        return "Active" if value == active else "Shadow"
 
     def _approved(self, said: str, component: RcaComponent, track: Track) -> None:
         answer = component.status.verbs and component.status.verbs.approve
@@ -332,6 +410,28 @@ class Ledger:
             assert all(float(v) < float(one.threshold) for v in told.values), f"{said} against {one.name}"
 
 
+EITHER = "Active or Shadow"
+
+
+def _each(modes: dict[str, str]) -> Iterator[dict[str, str]]:
+    open_ = next((key for key, mode in modes.items() if mode == EITHER), None)
+    if open_ is None:
+        yield modes
+        return
+    for mode in ("Active", "Shadow"):
+        yield from _each({**modes, open_: mode})
+
+
+def _excused(body: Body, objects: Objects, strange: frozenset[Truth]) -> bool:
+    """Where it is said that the key cannot be written, or that what is gone (a prompt) governs unguarded; or nobody is asked."""
+    target = objects.get(("configmaps", TARGET))
+    conditions = {one["type"]: one for one in (body.get("status") or {}).get("conditions") or ()}
+    conflict = conditions.get("TargetInSync", {}).get("status") == "False"
+    lost = bool(body["spec"].get("inputs")) and all(one.prompt is None for one in strange)
+    leaving = "deletionTimestamp" in body["metadata"]
+    return lost or leaving or conflict or not _watched(target) or bool((target or {}).get("immutable"))
+
+
 def _watched(body: Body | None) -> bool:
     labels = ((body or {}).get("metadata") or {}).get("labels") or {}
     return labels.get("rca.bluerobin.io/watch") == "Enabled"
@@ -342,7 +442,12 @@ def _epoch(component: RcaComponent, state: Objects) -> str | None:
     body, data = state.get(("evalsuites", SUITE)), state.get(("configmaps", DATA))
     suite: Any = parsed(EvalSuite, body) if body else None
     facts = resolve(SUITE, suite.spec, data, data) if isinstance(suite, EvalSuite) else None
-    running = declared(component.spec)
-    if not isinstance(facts, SuiteFacts) or isinstance(running, Problem):
+    found = agent.truths(component.spec.to_dict(), state)
+    if not isinstance(facts, SuiteFacts) or len(found) != 1:
+        return None
+    one = next(iter(found))
+    inputs = resolve_inputs(component.spec.inputs, lambda _, name: state.get(("configmaps", name)), "default")
+    running = with_inputs(Running(one.revision or "", one.digest, one.digest), inputs)
+    if isinstance(running, Problem):
         return None
     return epoch_of(component.spec, facts, running, component.status.eval_image)

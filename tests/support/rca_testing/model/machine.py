@@ -13,11 +13,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS, SUITES
 from rca_testing import samples
 from rca_testing.lifecycle_world import GUARD
-from rca_testing.model import jobs, resting
+from rca_testing.model import agent, jobs, resting
 from rca_testing.model.installation import DATA, KEYS, OBSERVATION, SUITE, Installation, freeze
 from rca_testing.model.ledger import Ledger
 from rca_testing.model.process import KINDS, Fate
 
+LONG = 600.0  # seconds
 NAMES = ("live", "memory", "cap")
 name = st.sampled_from(("live", "live", "memory", "memory", "cap"))
 # Of three Jobs that do not simply pass, one is a failure, one a lie, one broken.
@@ -62,6 +63,18 @@ SPECS: tuple[dict[str, Any], ...] = (
     {"deletionPolicy": "RevertToShadow"},
     {"deletionPolicy": "Retain"},
 )
+BOUND = {"shadow": "Shadow", "active": agent.BOUND}
+WHAT_RUNS: tuple[dict[str, Any], ...] = (
+    {"workloadRef": agent.WORKLOAD},
+    {"workloadRef": agent.WORKLOAD, "inputs": agent.INPUTS},
+    {"inputs": agent.INPUTS},
+    {"inputs": None},
+    {"workloadRef": agent.WORKLOAD, "values": BOUND, "promotion": {"onNewRevision": "Hold"}},
+    {"values": BOUND, "promotion": {"onNewRevision": "Hold"}},
+    {"values": BOUND, "promotion": {"onNewRevision": "Demote"}},
+    {"values": {}},
+)
+"""What runs, and whether the word names it."""
 # Short roads, so that a search of a few steps gets to their end, and what the end depends on.
 BEGINNINGS: tuple[dict[str, Any], ...] = (
     {"observation": {**OBSERVATION, "minPassingRuns": 1}},
@@ -70,6 +83,10 @@ BEGINNINGS: tuple[dict[str, Any], ...] = (
     {"deletionPolicy": "RevertToShadow"},
     {"driftPolicy": "Revert"},
     {"guard": {**GUARD, "conditions": [{**CONDITION, "role": "Guardrail"}]}},
+    WHAT_RUNS[1],
+    WHAT_RUNS[4],
+    WHAT_RUNS[5],
+    {**WHAT_RUNS[4], "inputs": agent.INPUTS},
 )
 SUITES_SPECS: tuple[dict[str, Any], ...] = (
     {},
@@ -252,6 +269,45 @@ class Everything(RuleBasedStateMachine):
         for spec in specs:
             self.world.edit(who, **spec)
 
+    @rule(who=name, spec=st.sampled_from(WHAT_RUNS))
+    def another_thing_runs(self, who: str, spec: dict[str, Any]) -> None:
+        self.world.edit(who, **spec)
+
+    @rule(
+        how=st.sampled_from(["rolled", "begun", "ended", "begun and ended", "half moved", "moved", "gone"]),
+        revision=st.sampled_from(["r1", "r1", "r2"]),
+        letter=st.sampled_from("aab"),
+        times=st.integers(0, 4),
+    )
+    def the_workload_changes(self, how: str, revision: str, letter: str, times: int) -> None:
+        """Often back to what it was."""
+        workload = self.world.agent
+        match how:
+            case "rolled":
+                workload.roll(revision, letter)
+            case "begun":
+                workload.begin(revision, letter)
+            case "ended":
+                workload.end()
+            case "begun and ended":
+                workload.begin(revision, letter)
+                self._road(times)
+                workload.end()
+            case "half moved" | "moved":
+                workload.move_tag(letter, half=how == "half moved")
+            case _:
+                workload.scale_away()
+        self._road(times)
+
+    @rule(text=st.sampled_from(["one", "one", "two", None]), times=st.integers(0, 3))
+    def the_prompt_changes(self, text: str | None, times: int) -> None:
+        self.world.agent.prompt(text)
+        self._road(times)
+
+    @rule(letter=st.sampled_from("de"))
+    def the_suites_tag_is_moved(self, letter: str) -> None:
+        self.world.tag = agent.digest(letter)
+
     @rule(
         who=name,
         verb=st.sampled_from((*VERBS, "approve", "retry")),
@@ -273,7 +329,7 @@ class Everything(RuleBasedStateMachine):
 
     @rule(
         who=name,
-        value=st.sampled_from(["Shadow", "Active", "Active", "Off", None]),
+        value=st.sampled_from(["Shadow", "Active", "Active", "Active@r1", "Active@r2", "Off", None]),
         manager=st.sampled_from(MANAGERS),
         times=st.integers(1, 3),
     )
@@ -374,11 +430,13 @@ class Everything(RuleBasedStateMachine):
     @invariant()
     def nothing_was_broken(self) -> None:
         type(self).steps += 1
+        self.ledger.govern()
         self.ledger.verify()
 
     def _rest(self) -> None:
         """Nothing is due; then nothing is written, whatever is looked at again."""
         world = self.world
+        world.leader.dirty |= {key for key in sorted(world.keys()) if not world.seen(key.name)}
         world.settle()
         type(self).states |= resting.check(world)
         before = world.store.sequence
@@ -391,6 +449,7 @@ class Everything(RuleBasedStateMachine):
         ends = iter(outcomes)
         for _ in range(times):
             self.world.settle()
+            self.ledger.govern()
             self.ledger.verify()
             type(self).states |= resting.check(self.world)
             open_jobs = self.world.open_jobs()
@@ -401,7 +460,9 @@ class Everything(RuleBasedStateMachine):
                 wake = self.world.next_wake()
                 if wake is None:
                     return
-                self._time(max(0.0, (wake - self.world.clock()).total_seconds()))
+                # Between two looks at what runs nothing happens: one of many is enough.
+                least = LONG if self.world.polls() else 0.0
+                self._time(max(least, (wake - self.world.clock()).total_seconds()))
 
     def teardown(self) -> None:
         """After all that, quiet, and a healthy revision: it becomes Active, by our hand."""
@@ -425,11 +486,16 @@ class Everything(RuleBasedStateMachine):
                 world.settle()
                 world.delete_component(other)
         world.create_component("live")
+        world.agent.roll("healthy", "c")
+        world.agent.prompt("one")
+        spec = (world.component("live") or {})["spec"]
+        workload = "workloadRef" in spec
+        active = (spec["target"].get("values") or {}).get("active", "Active")
         world.edit(
             "live",
             mode="Active",
             suspend=False,
-            revision="healthy",
+            **({} if workload else {"revision": "healthy"}),
             observation=OBSERVATION,
             promotion={"approval": "Automatic"},
         )
@@ -439,7 +505,7 @@ class Everything(RuleBasedStateMachine):
             promotion = status.get("promotion") or {}
             if status.get("phase") == "Active" and promotion.get("revision") == "healthy":
                 assert promotion["cause"] == "Promoted", promotion
-                assert world.value("live") == "Active"
+                assert world.value("live") == active.replace("{revision}", "healthy")
                 return
         status = (world.store.find(COMPONENTS, "live") or {}).get("status") or {}
         raise AssertionError(

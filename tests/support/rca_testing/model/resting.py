@@ -8,6 +8,7 @@ from __future__ import annotations
 from rca_rollout.api.reasons import Reason
 from rca_rollout.kube.resources import COMPONENTS, RUNS
 from rca_rollout.runtime.queue import Key
+from rca_testing.model import agent
 from rca_testing.model.installation import DATA, KEYS, SUITE, TARGET, Installation
 from rca_testing.model.store import NAMESPACE, Body
 
@@ -28,6 +29,7 @@ def check(world: Installation) -> set[tuple[str, str]]:
         assert planned or _stopped(body, status, conditions), f"{name} waits for nothing: {status}"
         if not body["metadata"].get("deletionTimestamp") and key not in world.leader.failed:
             _explained(name, status, conditions, world)
+            _looked_after(body, status, key, world)
             found.add((status["phase"], conditions["Promoted"]["reason"]))
     for run in world.store.all(RUNS):
         status = run.get("status") or {}
@@ -35,6 +37,25 @@ def check(world: Installation) -> set[tuple[str, str]]:
             continue
         assert _words(status.get("reason"), status.get("message")), f"{run['metadata']['name']} says nothing"
     return found
+
+
+def _looked_after(body: Body, status: Body, key: Key, world: Installation) -> None:
+    """No watch tells of workloads and inputs: they are looked at again soon, and the mode is as the consumers have it."""
+    name, spec = key.name, body["spec"]
+    governs = status.get("mode") == "Active"
+    if (spec.get("workloadRef") or spec.get("inputs")) and status["phase"] != "Blocked":
+        wake = world.leader.wakes.get(key)
+        assert wake is not None, f"{name} runs what nobody looks at again"
+        left = (wake - world.clock()).total_seconds()
+        assert left <= (11 if governs else 31), f"{name} is looked at again in {left} s only"
+    running = agent.truths(spec, world.store.objects)
+    if len(running) != 1 or not world.seen(name) or status["phase"] == "Pending":
+        return
+    active = (spec["target"].get("values") or {}).get("active", "Active")
+    acts = next(iter(running)).acts(world.value(name), active)
+    assert acts == governs, (
+        f"{name}: {running} {'acts' if acts else 'does not act'}, and {status['mode']} is said"
+    )
 
 
 def _explained(name: str, status: Body, conditions: dict[str, Body], world: Installation) -> None:
@@ -59,14 +80,14 @@ def _explained(name: str, status: Body, conditions: dict[str, Body], world: Inst
         case "Suspended":
             assert "spec.suspend" in told
         case "Pending":
-            assert any(word in told for word in (TARGET, SUITE, DATA, *KEYS)), (
+            assert any(word in told for word in (TARGET, SUITE, DATA, agent.NAME, agent.PROMPTS, *KEYS)), (
                 f"{name} names no object: {told}"
             )
         case "Evaluating" | "Observing" if not status.get("retry"):
             current = (status.get("currentRun") or {}).get("name")
             assert current is None or current in told, f"{name} does not name {current}: {told}"
     if stalled:
-        names = (TARGET, SUITE, *KEYS, *KEYS.values())
+        names = (TARGET, SUITE, agent.NAME, agent.PROMPTS, *KEYS, *KEYS.values())
         assert any(word in conditions["Stalled"]["message"] for word in names), (
             f"{name} names no object: {told}"
         )

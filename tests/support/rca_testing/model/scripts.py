@@ -7,9 +7,10 @@ from typing import Any
 
 from rca_rollout.runtime.queue import Key
 from rca_testing.lifecycle_world import GUARD
+from rca_testing.model import agent
 from rca_testing.model.installation import OBSERVATION
-from rca_testing.model.jobs import Honest
-from rca_testing.model.machine import CONDITION, Everything
+from rca_testing.model.jobs import Honest, Lie
+from rca_testing.model.machine import BOUND, CONDITION, Everything
 from rca_testing.model.store import NAMESPACE
 
 LIVE = Key("RcaComponent", NAMESPACE, "live")
@@ -134,6 +135,61 @@ def a_failure_that_was_only_reported() -> Everything:
     return machine
 
 
+def _watch(machine: Everything, times: int = 4) -> None:
+    """Looks follow, and each time the consumers are asked."""
+    machine.ledger.govern()
+    for _ in range(times):
+        machine._time(31.0)
+        machine._rest()
+        machine.ledger.govern()
+
+
+def jobs_that_run_another_image() -> Everything:
+    machine = begun({"workloadRef": agent.WORKLOAD})
+    machine._road(8, [Lie.OTHER_IMAGE, Lie.NO_IMAGE] * 4)
+    return machine
+
+
+def another_prompt_in_the_observation() -> Everything:
+    machine = begun({"workloadRef": agent.WORKLOAD, "inputs": agent.INPUTS}, quick=False)
+    machine._road(8)
+    machine.world.agent.prompt("two")
+    machine._road(8)
+    return machine
+
+
+def rolled_out(*, hold: bool, half: bool = False, letter: str = "b", **spec: Any) -> Everything:
+    policy = {"values": BOUND, "promotion": {"onNewRevision": "Hold"}} if hold else {}
+    machine = begun({"workloadRef": agent.WORKLOAD, **policy, **spec})
+    _to_active_word(machine)
+    machine.world.agent.begin("r2", "b")
+    if not half:
+        machine.world.agent.end()
+    _watch(machine)
+    machine.world.agent.roll("r1", letter)
+    _watch(machine)
+    return machine
+
+
+def _to_active_word(machine: Everything) -> None:
+    for _ in range(12):
+        machine._road(1)
+        if str(machine.world.value("live")).startswith("Active"):
+            machine.world.settle()
+            return
+    raise AssertionError("it never became Active")
+
+
+def another_prompt_while_active() -> Everything:
+    machine = begun({"workloadRef": agent.WORKLOAD, "inputs": agent.INPUTS})
+    _to_active_word(machine)
+    machine.world.agent.prompt("two")
+    _watch(machine)
+    machine.world.agent.prompt(None)
+    _watch(machine)
+    return machine
+
+
 SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "plain": plain,
     "a new revision": a_new_revision,
@@ -148,4 +204,11 @@ SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "with a finalizer": with_a_finalizer,
     "against a condition": against_a_condition,
     "a failure that was only reported": a_failure_that_was_only_reported,
+    "Jobs that run another image": jobs_that_run_another_image,
+    "another prompt in the observation": another_prompt_in_the_observation,
+    "another prompt while Active": another_prompt_while_active,
+    "rolled out": lambda: rolled_out(hold=False),
+    "half rolled out": lambda: rolled_out(hold=False, half=True),
+    "held, and rolled back": lambda: rolled_out(hold=True, letter="a"),
+    "held, and another image came under its name": lambda: rolled_out(hold=True),
 }

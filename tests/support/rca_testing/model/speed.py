@@ -56,7 +56,12 @@ def install(patch: pytest.MonkeyPatch) -> None:
         "evaluate",
         remembered(
             verdict.evaluate,
-            lambda card, baseline, policy, context, **_: (id(card), id(baseline), repr(policy), repr(context)),
+            lambda card, baseline, policy, context, **_: (
+                id(card),
+                id(baseline),
+                repr(policy),
+                repr(context),
+            ),
         ),
     )
 

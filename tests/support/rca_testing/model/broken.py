@@ -11,10 +11,11 @@ import pytest
 
 from rca_rollout.api.common import RunPhase
 from rca_rollout.api.component_status import Evidence
-from rca_rollout.core import epoch, names, revision
+from rca_rollout.core import confirming, epoch, names, revision
 from rca_rollout.core.lifecycle import (
     approval,
     block,
+    confirmation,
     decide,
     evidence,
     finalizer,
@@ -147,7 +148,7 @@ def _inputs_not_measured(patch: pytest.MonkeyPatch) -> None:
 
 def _any_word_is_active(patch: pytest.MonkeyPatch) -> None:
     """A word that names a revision is read as Active, whichever it names."""
-    real = drafts.effective_mode
+    real = revision.effective_mode
 
     def mode(value: Any, values: Any, promoted: Any = None, now: Any = None) -> Any:
         return real(value, values, promoted, revision.revision_in(value, values) or now)
@@ -171,6 +172,20 @@ def _held_for_any_image(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(what_runs, "_runs_promoted", lambda promoted, pod: promoted.revision == pod.revision)
 
 
+def _nobody_is_asked(patch: pytest.MonkeyPatch) -> None:
+    """A promotion needs no confirmation."""
+    patch.setattr(confirmation, "begin", lambda draft, mode, value: False)
+
+
+def _one_replica_is_enough(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(confirming.Answer, "complete", property(lambda answer: answer.confirmed > 0))
+
+
+def _nothing_is_owed(patch: pytest.MonkeyPatch) -> None:
+    """After a demotion that nobody has confirmed, the next promotion comes."""
+    patch.setattr(confirmation, "owed", lambda draft: None)
+
+
 BROKEN: Mapping[str, Break] = {
     "the closing run is not required": _no_closing_run,
     "the context is ignored": _context_ignored,
@@ -189,6 +204,9 @@ BROKEN: Mapping[str, Break] = {
     "the next run is not waited for": _no_wake,
     "readings may be old": _stale_readings,
     "the finalizer is not waited for": _no_finalizer,
+    "nobody is asked to confirm": _nobody_is_asked,
+    "one replica is enough": _one_replica_is_enough,
+    "a demotion need not be confirmed": _nothing_is_owed,
     "which image a Job ran is not asked": _image_ids_ignored,
     "inputs are not part of the epoch": _inputs_not_measured,
     "a word for another revision is Active": _any_word_is_active,

@@ -20,6 +20,7 @@ from rca_rollout.runtime.queue import Key
 from rca_testing import evidence, samples
 from rca_testing.lifecycle_world import GUARD, START
 from rca_testing.model import agent, jobs
+from rca_testing.model.consumers import Consumers
 from rca_testing.model.process import KINDS, Fate, Process, Step
 from rca_testing.model.store import NAMESPACE, Body, Change, Store
 
@@ -48,6 +49,7 @@ class Installation:
         self.changed = 0
         """After how many changes a workload or an input was the last to change, of which no watch tells."""
         self.agent = agent.Agent(self.store)
+        self.consumers = Consumers(self.store)
         self.current: Step | None = None
         self.reconciliations = 0
         self.crashes = 0
@@ -73,6 +75,8 @@ class Installation:
             if ttl is not None and _ended(job):
                 self.store.delete(JOBS, job["metadata"]["name"])
         self.store.collect_garbage()
+        for process in self.processes:
+            process.asking.go_on()
 
     def set_back(self, seconds: float) -> None:
         self._offset -= seconds
@@ -84,7 +88,7 @@ class Installation:
 
     def start_process(self) -> Process:
         """A new process leads; it has read everything once, and looks at every object."""
-        process = Process(self.store, self.logs, self.clock, self.prometheus)
+        process = Process(self.store, self.logs, self.clock, self.prometheus, self.consumers)
         process.dirty |= self.keys()
         self.processes.insert(0, process)
         return process

@@ -24,6 +24,7 @@ from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.runtime.parsed import parsed
 from rca_testing.model import agent, jobs
 from rca_testing.model.agent import Truth
+from rca_testing.model.consumers import Heard
 from rca_testing.model.installation import DATA, KEYS, SUITE, TARGET, Installation
 from rca_testing.model.process import MANAGER, Step, resolve
 from rca_testing.model.store import Body, Change, Objects
@@ -84,6 +85,9 @@ class Ledger:
         self.asked: dict[str, jobs.Asked] = {}
         self.promotions = 0
         self.written: dict[str, Written] = {}
+        self.unconfirmed: dict[str, tuple[str, str, int]] = {}
+        """By component: UID, the word that we wrote, and how many confirmations had been heard until then."""
+        self.owed: dict[str, tuple[str, str, int]] = {}
         self.strange: dict[str, tuple[frozenset[Truth], int]] = {}
         self.broken: list[str] = []
         installation.store.watchers.append(self._watch)
@@ -133,9 +137,11 @@ class Ledger:
                     ((body or {}).get("data") or {}).get(key) for body in (change.before, change.after)
                 )
                 if old != new:
-                    self.written.pop(name, None)
+                    owed = self.owed.get(name)
+                    for kept in (self.written, self.unconfirmed, self.owed):
+                        kept.pop(name, None)
                     if step and change.before and change.after:
-                        self._written(name, new, change, step)
+                        self._written(name, new, change, step, owed)
 
     def _component(self, body: Body) -> None:
         uid, status = body["metadata"]["uid"], body.get("status") or {}
@@ -170,6 +176,7 @@ class Ledger:
                 assert self.passed(made), f"{track.name}: counts run {run['name']} as passed, which did not"
         self._answers(track, status)
         self._promoted(uid, track, status)
+        self._confirmed(body)
 
     def _answers(self, track: Track, status: Body) -> None:
         for verb, answer in (status.get("verbs") or {}).items():
@@ -193,6 +200,27 @@ class Ledger:
         digests = {self.world.digests.get(job) for job in made.jobs}
         assert promotion["scorecardSha256"] in digests, f"{track.name}: promoted on another scorecard"
         assert {self.asked[job].revision for job in made.jobs} == {promotion["revision"]}
+
+    def _confirmed(self, body: Body) -> None:
+        """What is called promoted, where consumers are to confirm, was confirmed by every one of them."""
+        name, uid = body["metadata"]["name"], body["metadata"]["uid"]
+        if not body["spec"].get("confirmation"):
+            for kept in (self.unconfirmed, self.owed):
+                kept.pop(name, None)
+            return
+        status = body.get("status") or {}
+        conditions = {one["type"]: one["status"] for one in status.get("conditions") or ()}
+        promotion = status.get("promotion") or {}
+        written = self.unconfirmed.get(name)
+        told = conditions.get("Promoted") == "True" and promotion.get("cause") == "Promoted"
+        if told and status.get("mode") == "Active" and written and written[0] == uid:
+            assert self._heard(name, written, "Active"), (
+                f"{name}: promoted, and {written[1]} is not confirmed"
+            )
+
+    def _heard(self, name: str, written: tuple[str, str, int], mode: str) -> bool:
+        uid, value, before = written
+        return Heard(name, uid, value, mode) in self.world.consumers.heard[before:]
 
     # -- what governs
 
@@ -272,7 +300,9 @@ class Ledger:
 
     # -- the promise about production
 
-    def _written(self, name: str, value: str | None, change: Change, step: Step) -> None:
+    def _written(
+        self, name: str, value: str | None, change: Change, step: Step, before: tuple[str, str, int] | None
+    ) -> None:
         body = self._decided_on(name, step)
         component = parse(RcaComponent, body)
         assert isinstance(component, RcaComponent), f"{name}: written for a spec that cannot be read"
@@ -288,6 +318,9 @@ class Ledger:
         }
         if value == component.spec.target.values.shadow or not running:
             assert value == component.spec.target.values.shadow, f"{name}: written {value!r}"
+            if component.spec.confirmation and not component.metadata.deletion_timestamp:
+                heard = len(self.world.consumers.heard)
+                self.owed[name] = (component.metadata.uid, str(value), heard)
             return
         self.promotions += 1
         spec, uid = component.spec, component.metadata.uid
@@ -329,6 +362,10 @@ class Ledger:
         if spec.deletion_policy is DeletionPolicy.REVERT_TO_SHADOW:
             assert FINALIZER in component.metadata.finalizers, f"{said} without its finalizer"
         self._conditions(said, component, step)
+        if component.spec.confirmation:
+            if before and before[0] == uid:
+                assert self._heard(name, before, "Shadow"), f"{said}, and its demotion is not confirmed"
+            self.unconfirmed[name] = (uid, str(value), len(self.world.consumers.heard))
 
     def _measured(self, run: MadeRun, one: Truth) -> bool:
         """Whether this run measured exactly that."""

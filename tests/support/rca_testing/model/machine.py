@@ -14,6 +14,7 @@ from rca_rollout.kube.resources import COMPONENTS, CONFIGMAPS, RUNS, SUITES
 from rca_testing import samples
 from rca_testing.lifecycle_world import GUARD
 from rca_testing.model import agent, jobs, resting
+from rca_testing.model.consumers import CONFIRMATION, Says
 from rca_testing.model.installation import DATA, KEYS, OBSERVATION, SUITE, Installation, freeze
 from rca_testing.model.ledger import Ledger
 from rca_testing.model.process import KINDS, Fate
@@ -73,6 +74,8 @@ WHAT_RUNS: tuple[dict[str, Any], ...] = (
     {"values": BOUND, "promotion": {"onNewRevision": "Hold"}},
     {"values": BOUND, "promotion": {"onNewRevision": "Demote"}},
     {"values": {}},
+    {"confirmation": CONFIRMATION},
+    {"confirmation": None},
 )
 """What runs, and whether the word names it."""
 # Short roads, so that a search of a few steps gets to their end, and what the end depends on.
@@ -87,6 +90,8 @@ BEGINNINGS: tuple[dict[str, Any], ...] = (
     WHAT_RUNS[4],
     WHAT_RUNS[5],
     {**WHAT_RUNS[4], "inputs": agent.INPUTS},
+    {"confirmation": CONFIRMATION},
+    {**WHAT_RUNS[4], "confirmation": CONFIRMATION},
 )
 SUITES_SPECS: tuple[dict[str, Any], ...] = (
     {},
@@ -304,6 +309,11 @@ class Everything(RuleBasedStateMachine):
         self.world.agent.prompt(text)
         self._road(times)
 
+    @rule(says=st.sampled_from([Says.TRUTH, *Says]), times=st.integers(0, 6))
+    def the_consumers_say(self, says: Says, times: int) -> None:
+        self.world.consumers.says = says
+        self._road(times)
+
     @rule(letter=st.sampled_from("de"))
     def the_suites_tag_is_moved(self, letter: str) -> None:
         self.world.tag = agent.digest(letter)
@@ -392,6 +402,7 @@ class Everything(RuleBasedStateMachine):
 
     def _mend(self) -> None:
         world, old = self.world, jobs.DATASETS["as it was"]
+        world.consumers.says = Says.TRUTH
         world.write_data(old, jobs.baseline_of(old))
         if world.store.find(SUITES, SUITE) is None:
             world.store.create(SUITES, samples.minimal("EvalSuite", SUITE), "kubectl-create")

@@ -29,6 +29,7 @@ from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.runs import RunReconciler
 from rca_rollout.runtime.settings import Settings
 from rca_rollout.runtime.world import World
+from rca_testing.model.consumers import Asking, Consumers
 from rca_testing.model.store import NAMESPACE, Body, Store
 
 MANAGER = "rca-rollout"
@@ -188,6 +189,7 @@ class Process:
         logs: Mapping[str, bytes],
         clock: Callable[[], datetime],
         prometheus: Mapping[str, tuple[str, ...] | None],
+        consumers: Consumers,
     ) -> None:
         self.store = store
         self.lag: dict[str, list[Body]] = {}
@@ -211,7 +213,9 @@ class Process:
         self.world.__dict__["facts"] = Facts(self.world)
         cache.bind(**{kind: _Live(self, kind) for kind in (*KINDS, "open_runs")})
         gatherer: Any = self
-        self._components = ComponentReconciler(self.world, gatherer)
+        self.asking = Asking(consumers, clock, self.dirty.add)
+        confirmer: Any = self.asking
+        self._components = ComponentReconciler(self.world, gatherer, confirmer)
         self._runs = RunReconciler(self.world)
 
     # -- what the reconcilers see of it

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from rca_rollout.api.reasons import Reason
 from rca_rollout.kube.resources import COMPONENTS, RUNS
 from rca_rollout.runtime.queue import Key
@@ -48,6 +50,10 @@ def _looked_after(body: Body, status: Body, key: Key, world: Installation) -> No
         assert wake is not None, f"{name} runs what nobody looks at again"
         left = (wake - world.clock()).total_seconds()
         assert left <= (11 if governs else 31), f"{name} is looked at again in {left} s only"
+    asked = status.get("confirmation") or {}
+    if asked.get("state") == "Waiting" and spec.get("confirmation") and status["phase"] != "Pending":
+        deadline = datetime.fromisoformat(asked["deadline"])
+        assert deadline > world.clock(), f"{name} waits for a confirmation beyond {asked}"
     running = agent.truths(spec, world.store.objects)
     if len(running) != 1 or not world.seen(name) or status["phase"] == "Pending":
         return

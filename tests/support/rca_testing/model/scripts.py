@@ -8,6 +8,7 @@ from typing import Any
 from rca_rollout.runtime.queue import Key
 from rca_testing.lifecycle_world import GUARD
 from rca_testing.model import agent
+from rca_testing.model.consumers import CONFIRMATION, Says
 from rca_testing.model.installation import OBSERVATION
 from rca_testing.model.jobs import Honest, Lie
 from rca_testing.model.machine import BOUND, CONDITION, Everything
@@ -190,6 +191,25 @@ def another_prompt_while_active() -> Everything:
     return machine
 
 
+def promoted_and_not_confirmed(says: Says) -> Everything:
+    machine = begun({"confirmation": CONFIRMATION})
+    machine.world.consumers.says = says
+    machine._road(12)
+    return machine
+
+
+def demoted_and_not_confirmed() -> Everything:
+    machine = begun({"confirmation": CONFIRMATION})
+    _to_active_word(machine)
+    machine._road(2)
+    machine.world.consumers.says = Says.NOTHING
+    machine.world.edit("live", mode="Shadow")
+    machine._road(2)
+    machine.world.edit("live", mode="Active")
+    machine._road(8)
+    return machine
+
+
 SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "plain": plain,
     "a new revision": a_new_revision,
@@ -204,6 +224,9 @@ SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "with a finalizer": with_a_finalizer,
     "against a condition": against_a_condition,
     "a failure that was only reported": a_failure_that_was_only_reported,
+    "promoted, and a replica keeps the old value": lambda: promoted_and_not_confirmed(Says.OLD),
+    "promoted, and a replica does not answer": lambda: promoted_and_not_confirmed(Says.NOTHING),
+    "demoted, and not confirmed": demoted_and_not_confirmed,
     "Jobs that run another image": jobs_that_run_another_image,
     "another prompt in the observation": another_prompt_in_the_observation,
     "another prompt while Active": another_prompt_while_active,

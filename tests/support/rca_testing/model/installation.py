@@ -107,6 +107,10 @@ class Installation:
         found = {
             Key("RcaComponent", NAMESPACE, body["metadata"]["name"]) for body in self.store.all(COMPONENTS)
         }
+        suite = self.store.find(SUITES, SUITE)
+        if suite and (suite["spec"].get("budget") or (suite.get("status") or {}).get("ledger")):
+            # Without a budget it says only whether it can be used.
+            found.add(Key("EvalSuite", NAMESPACE, SUITE))
         return found | {Key("EvalRun", NAMESPACE, body["metadata"]["name"]) for body in self.store.all(RUNS)}
 
     def begin(self, process: Process, key: Key) -> Step | None:
@@ -258,7 +262,8 @@ class Installation:
     def edit_suite(self, **spec: Any) -> None:
         body = self.store.find(SUITES, SUITE)
         if body is not None:
-            self.store.change(SUITES, SUITE, "kubectl-edit", spec={**body["spec"], **spec})
+            found = {name: value for name, value in {**body["spec"], **spec}.items() if value is not None}
+            self.store.change(SUITES, SUITE, "kubectl-edit", spec=found)
 
     def annotate(self, name: str, **annotations: str | None) -> None:
         body = self.component(name)
@@ -369,7 +374,7 @@ class Installation:
             keys = {Key("EvalRun", NAMESPACE, str(run_of(body)))}
         elif plural == "evalruns":
             owner = (body["spec"].get("componentRef") or {}).get("name", "")
-            waiting = {key for key in self.keys() if key.kind == "EvalRun" and not self._final(key.name)}
+            waiting = {key for key in self.keys() if key.kind != "RcaComponent" and not self._final(key.name)}
             keys = {Key("EvalRun", NAMESPACE, name), Key("RcaComponent", NAMESPACE, owner), *waiting}
         else:
             keys = {key for key in self.keys() if key.kind == "RcaComponent" or not self._final(key.name)}

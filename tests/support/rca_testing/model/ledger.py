@@ -88,6 +88,9 @@ class Ledger:
         self.unconfirmed: dict[str, tuple[str, str, int]] = {}
         """By component: UID, the word that we wrote, and how many confirmations had been heard until then."""
         self.owed: dict[str, tuple[str, str, int]] = {}
+        self.month: tuple[str, str, str] = ("", "", "")
+        """The suite's UID, its budget and the month: while all are the same, the Jobs of it are counted."""
+        self.begun = 0
         self.strange: dict[str, tuple[frozenset[Truth], int]] = {}
         self.broken: list[str] = []
         installation.store.watchers.append(self._watch)
@@ -293,6 +296,20 @@ class Ledger:
         assert alive == [job["metadata"]["name"]], f"two Jobs of one run at once: {alive}"
         if made := self.runs.get(owner):
             made.jobs.append(uid)
+        self._paid(owner, change.objects)
+
+    def _paid(self, owner: str, objects: Objects) -> None:
+        """No month has more evaluations than its budget; those that guard what governs are beside it."""
+        run = next(body for body in objects.values() if body["metadata"]["uid"] == owner)
+        suite = objects.get(("evalsuites", SUITE))
+        if run["spec"]["trigger"] == "Guard" or suite is None:
+            return
+        budget, ledger = suite["spec"].get("budget"), (suite.get("status") or {}).get("ledger") or {}
+        month = (suite["metadata"]["uid"], repr(budget), str(ledger.get("month")))
+        self.begun = self.begun + 1 if month == self.month else 1
+        self.month = month
+        if budget:
+            assert self.begun <= budget["runsPerMonth"], f"{self.begun} evaluations in {month}"
 
     def passed(self, run: MadeRun) -> bool:
         """Whether a Job of this run really passed, and told it honestly."""

@@ -101,6 +101,9 @@ SUITES_SPECS: tuple[dict[str, Any], ...] = (
     {"job": {"timeout": "5m"}},
     {"minIncidents": 50},
     {"protectedIncidents": ["GT-03-incident"]},
+    {"budget": {"runsPerMonth": 2}},
+    {"budget": {"runsPerMonth": 9}},
+    {"budget": None},
 )
 VERBS = ("approve", "retry", "abort", "run", "demote")
 MANAGERS = ("kubectl-edit", "argocd-controller", "kustomize-controller", "helm", "somebody")
@@ -488,7 +491,7 @@ class Everything(RuleBasedStateMachine):
     def _recover(self) -> None:
         world = self.world
         self._mend()
-        world.edit_suite(tolerance={"accuracyDrop": "0.02"}, job={}, maxConcurrentRuns=1)
+        world.edit_suite(tolerance={"accuracyDrop": "0.02"}, job={}, maxConcurrentRuns=1, budget=None)
         self.prometheus_says(("0.1",))
         world.replace_target()
         for other in NAMES[1:]:

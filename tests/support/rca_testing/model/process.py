@@ -28,6 +28,7 @@ from rca_rollout.runtime.components import ComponentReconciler
 from rca_rollout.runtime.queue import Key
 from rca_rollout.runtime.runs import RunReconciler
 from rca_rollout.runtime.settings import Settings
+from rca_rollout.runtime.suites import SuiteReconciler
 from rca_rollout.runtime.world import World
 from rca_testing.model.consumers import Asking, Consumers
 from rca_testing.model.store import NAMESPACE, Body, Store
@@ -215,8 +216,12 @@ class Process:
         gatherer: Any = self
         self.asking = Asking(consumers, clock, self.dirty.add)
         confirmer: Any = self.asking
-        self._components = ComponentReconciler(self.world, gatherer, confirmer)
-        self._runs = RunReconciler(self.world)
+        components = ComponentReconciler(self.world, gatherer, confirmer)
+        self._reconcilers: dict[str, Any] = {
+            "RcaComponent": components,
+            "EvalRun": RunReconciler(self.world),
+            "EvalSuite": SuiteReconciler(self.world),
+        }
 
     # -- what the reconcilers see of it
 
@@ -250,8 +255,7 @@ class Process:
 
     def begin(self, key: Key) -> Step:
         """Starts the reconciliation of a key, up to its first request."""
-        reconciler: Any = self._components if key.kind == "RcaComponent" else self._runs
-        step = Step(key, reconciler.reconcile(key), self.store.sequence, self)
+        step = Step(key, self._reconcilers[key.kind].reconcile(key), self.store.sequence, self)
         self.dirty.discard(key)
         self.failed.discard(key)
         self.wakes.pop(key, None)

@@ -10,7 +10,7 @@ from rca_testing.lifecycle_world import GUARD
 from rca_testing.model import agent
 from rca_testing.model.consumers import CONFIRMATION, Says
 from rca_testing.model.installation import OBSERVATION
-from rca_testing.model.jobs import Honest, Lie
+from rca_testing.model.jobs import Broken, Honest, Lie
 from rca_testing.model.machine import BOUND, CONDITION, Everything
 from rca_testing.model.store import NAMESPACE
 
@@ -210,6 +210,13 @@ def demoted_and_not_confirmed() -> Everything:
     return machine
 
 
+def beyond_the_budget() -> Everything:
+    machine = begun(quick=False)
+    machine.world.edit_suite(budget={"runsPerMonth": 2})
+    machine._road(8, [Honest.PASSES, Broken.CRASH, Broken.CRASH])
+    return machine
+
+
 SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "plain": plain,
     "a new revision": a_new_revision,
@@ -227,6 +234,7 @@ SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "promoted, and a replica keeps the old value": lambda: promoted_and_not_confirmed(Says.OLD),
     "promoted, and a replica does not answer": lambda: promoted_and_not_confirmed(Says.NOTHING),
     "demoted, and not confirmed": demoted_and_not_confirmed,
+    "beyond the budget": beyond_the_budget,
     "Jobs that run another image": jobs_that_run_another_image,
     "another prompt in the observation": another_prompt_in_the_observation,
     "another prompt while Active": another_prompt_while_active,

@@ -88,7 +88,9 @@ class Consumers:
     def _acts(self, asked: Question, number: int) -> str:
         """What this replica makes of what it has loaded: it knows its own revision."""
         body = self._store.find(COMPONENTS, asked.subject.component)
-        spec = (body or {}).get("spec") or {}
+        if body is None:
+            return "Shadow"
+        spec = body["spec"]
         running = sorted(agent.truths(spec, self._store.objects), key=repr)
         if not running:
             return "Shadow"

@@ -30,6 +30,7 @@ _KEPT = (
 )
 _ADDRESSES = ("hostIP", "hostIPs", "podIP", "podIPs", "qosClass", "observedGeneration")
 _ECHOES = 10_000
+_UNREAD = ("checks", "conditions")
 _KEPT_OF_JOBS = ("suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds")
 
 
@@ -239,11 +240,14 @@ def slim_job(body: Body) -> dict[str, Any]:
 
 
 def slim_run(body: Body) -> dict[str, Any]:
-    """A run as it is; of one that has ended and that no component owns, without the gate's rows: they are most of it, and
-    nobody will decide by them."""
+    """A run as it is; of one that has ended and that no component owns, without the gate's rows, its conditions and modes: they
+    are most of it, and nobody will decide by them. So what is kept must never be written."""
     kept = slim(body)
     if not is_open(body) and not body["metadata"].get("ownerReferences"):
-        kept["status"] = {k: v for k, v in (body.get("status") or {}).items() if k != "checks"}
+        status = {k: v for k, v in (body.get("status") or {}).items() if k not in _UNREAD}
+        if "inputs" in status:
+            status["inputs"] = {k: v for k, v in status["inputs"].items() if k != "variants"}
+        kept["status"] = status
     return kept
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
@@ -23,6 +24,7 @@ from rca_rollout.runtime.queue import Key, WorkQueue
 
 _TOGETHER = 1.0  # seconds
 _TIDY = 2.0  # seconds
+_MOMENT = 0.1  # seconds
 STUCK_AFTER = 180.0  # seconds in one reconciliation before the process counts as ill; requests end after 10
 
 
@@ -140,9 +142,30 @@ def _indices(registry: kopf.OperatorRegistry, cache: Cache) -> None:
     kopf.index(GROUP, VERSION, "evalsuites", id="suites", registry=registry)(whole)
 
 
+class _NextInLine:
+    """Wakes whose turn has come when runs have ended. Asked once for all that end in a moment: with a thousand that wait, each
+    answer takes a thousand looks, and each end would have one."""
+
+    def __init__(self, cache: Cache, queue: WorkQueue, lines: Lines) -> None:
+        self._cache, self._queue, self._lines = cache, queue, lines
+        self._freed: set[tuple[str, str]] = set()
+
+    def has_room(self, namespace: str, suite: str) -> None:
+        if (namespace, suite) not in self._freed and self._lines.anybody_waits(namespace, suite):
+            self._freed.add((namespace, suite))
+            asyncio.get_running_loop().call_later(_MOMENT, self._wake, namespace, suite)
+
+    def _wake(self, namespace: str, name: str) -> None:
+        self._freed.discard((namespace, name))
+        suite = self._cache.suite(namespace, name) or {}
+        coming = set(self._lines.of(namespace, name, _reserved(suite)).next(_limit(suite)))
+        _add_runs(self._cache, self._queue, namespace, name, coming)
+
+
 def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) -> None:
     lines = Lines(cache)
     seen: dict[tuple[str, str], Any] = {}
+    line = _NextInLine(cache, queue, lines)
 
     @kopf.on.event(GROUP, VERSION, "rcacomponents", registry=registry)
     async def component_changed(**kwargs: Any) -> None:
@@ -192,10 +215,8 @@ def _own_kinds(registry: kopf.OperatorRegistry, cache: Cache, queue: WorkQueue) 
                 queue.add(Key("RcaComponent", namespace, str(owner["name"])))
         name, ended = suite_of(body), not is_open(body) or kwargs["type"] == "DELETED"
         suite = cache.suite(namespace, name) or {}
-        if ended and lines.anybody_waits(namespace, name):
-            # Only whose turn has come: with a thousand that wait, each end would wake them all.
-            coming = set(lines.of(namespace, name, _reserved(suite)).next(_limit(suite)))
-            _add_runs(cache, queue, namespace, name, coming)
+        if ended:
+            line.has_room(namespace, name)
         # A budget makes room for what begins, and settles what has ended; a schedule waits for the last run's end.
         waits = (body.get("status") or {}).get("phase") in (None, "Pending")
         counted = any((suite.get("spec") or {}).get(part) for part in ("budget", "schedule"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rca_rollout.runtime.cache import Body, Cache, ObjectKey
+from rca_rollout.runtime.cache import Body, Cache, ObjectKey, slim_run
 
 _FEW = 64
 
@@ -31,7 +31,7 @@ class Latest:
         """`before` was replaced by `after`, which the watch will show some time."""
         key = (str(after["metadata"]["namespace"]), str(after["metadata"]["name"]))
         _, passed = self._own.get(key, (None, frozenset[str]()))
-        self._own[key] = (after, passed | {_version(before)})
+        self._own[key] = (slim_run(after), passed | {_version(before)})
         if len(self._own) > self._full:
             self._drop_what_the_watch_has_told()
 

@@ -52,7 +52,7 @@ from rca_rollout.runtime.world import World, utc_now
 log = logging.getLogger("rca_rollout")
 
 # Objects that may be made before the collector looks for cycles: each of our documents has some thousands, and no cycles.
-_YOUNG = 20_000
+_YOUNG = 8_000
 # Given, because by default kopf asks for the name of the user, and the user of a container has none.
 _IDENTITY: Any = "rca-rollout"
 
@@ -71,7 +71,7 @@ def main() -> int:
     # What was imported stays for ever, and is most of what the collector would look through.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_YOUNG, 10, 10)
+    gc.set_threshold(_YOUNG, 10, 5)
     try:
         asyncio.run(serve(settings, lost=_end_at_once))
     except (MissingKindsError, LeaseError, WatchError, KubeError) as error:

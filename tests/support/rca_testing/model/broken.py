@@ -11,7 +11,7 @@ import pytest
 
 from rca_rollout.api.common import RunPhase
 from rca_rollout.api.component_status import Evidence
-from rca_rollout.core import budget, confirming, epoch, names, revision
+from rca_rollout.core import budget, confirming, epoch, names, parts, revision
 from rca_rollout.core.lifecycle import (
     approval,
     block,
@@ -190,6 +190,11 @@ def _budget_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(budget, "waits_for", lambda spec, ledger, run, active: None)
 
 
+def _parts_of_anything(patch: pytest.MonkeyPatch) -> None:
+    """A part counts, of whichever run or attempt it is."""
+    patch.setattr(parts, "_of_another", lambda run, index, part: None)
+
+
 BROKEN: Mapping[str, Break] = {
     "the closing run is not required": _no_closing_run,
     "the context is ignored": _context_ignored,
@@ -212,6 +217,7 @@ BROKEN: Mapping[str, Break] = {
     "one replica is enough": _one_replica_is_enough,
     "a demotion need not be confirmed": _nothing_is_owed,
     "the budget is ignored": _budget_ignored,
+    "a part of another run counts": _parts_of_anything,
     "which image a Job ran is not asked": _image_ids_ignored,
     "inputs are not part of the epoch": _inputs_not_measured,
     "a word for another revision is Active": _any_word_is_active,

@@ -11,10 +11,13 @@ from enum import Enum
 from functools import cache
 
 from rca_eval.contract import GroundTruth, Scorecard, canonical, encode_frame, parse_ground_truth, sha256
+from rca_eval.contract.dealing import Share
 from rca_rollout.api.values import format_time
 from rca_rollout.core.pods import SCORECARD
+from rca_rollout.core.shards import INDEX_LABEL
 from rca_testing import evidence, job_states, scorecards
 from rca_testing.model.store import Body
+from rca_testing.parts import cut
 
 type Modes = Mapping[str, Mapping[str, str]]
 
@@ -43,6 +46,8 @@ class Lie(Enum):
     NO_RANKS = "an arm without incidents"
     OTHER_IMAGE = "another image ran than was planned, or one for each repeat"
     NO_IMAGE = "nothing tells which image ran"
+    OTHER_SHARD = "a shard prints the part of another one"
+    OTHER_RUN = "the shards print the parts of another run, or of another attempt"
 
 
 class Broken(Enum):
@@ -66,6 +71,8 @@ class Asked:
     revision: str
     dataset_sha256: str
     variants: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    shards: int = 1
+    run: str = ""
 
     @property
     def with_modes(self) -> dict[str, str]:
@@ -79,7 +86,13 @@ def asked(job: Body) -> Asked:
     variants = tuple(
         (one["name"], tuple(sorted(one["modes"].items()))) for one in json.loads(env["RCA_EVAL_VARIANTS"])
     )
-    return Asked(env["RCA_EVAL_REVISION"], env["RCA_EVAL_DATASET_SHA256"], variants)
+    return Asked(
+        env["RCA_EVAL_REVISION"],
+        env["RCA_EVAL_DATASET_SHA256"],
+        variants,
+        int(env.get("RCA_EVAL_SHARDS", "1")),
+        env.get("RCA_EVAL_RUN", ""),
+    )
 
 
 def image_of(job: Body) -> str:
@@ -115,6 +128,8 @@ def tell(what: Asked, outcome: Honest | Lie, truth_text: str) -> Told:
     """What the scorecard container leaves behind. `truth_text` is the dataset that it had mounted."""
     truth = parse_ground_truth(truth_text.encode(), source="the model")
     card = _card(what, outcome, truth, sha256(truth_text.encode()))
+    if outcome in (Lie.OTHER_SHARD, Lie.OTHER_RUN):
+        return Told(b"a part, where a whole was asked for\n", None, None)
     frame = encode_frame(card)
     log, announced = frame.text.encode(), frame.sha256
     if outcome is Lie.OTHER_DIGEST:
@@ -125,6 +140,37 @@ def tell(what: Asked, outcome: Honest | Lie, truth_text: str) -> Told:
         log = b"all is well\n"
     digest = sha256(canonical(card)) if outcome is Honest.PASSES else None
     return Told(log, None if outcome is Lie.NO_DIGEST else announced, digest)
+
+
+@cache
+def tell_shards(what: Asked, outcome: Honest | Lie, truth_text: str) -> tuple[Told, ...]:
+    """What the scorecard containers of all shards leave behind. Only the second lies where one can lie alone."""
+    truth = parse_ground_truth(truth_text.encode(), source="the model")
+    card = _card(what, outcome, truth, sha256(truth_text.encode()))
+    found = []
+    for index in range(what.shards):
+        lies, run = index == 1, what.run
+        at = 0 if lies and outcome is Lie.OTHER_SHARD else index
+        part = cut(card, Share(at, what.shards), run="another" if outcome is Lie.OTHER_RUN else run)
+        frame = encode_frame(part)
+        log, announced = frame.text.encode(), frame.sha256
+        if lies and outcome is Lie.OTHER_DIGEST:
+            announced = "0" * 64
+        if lies and outcome is Lie.TRUNCATED:
+            log = log[: len(log) // 2]
+        if lies and outcome is Lie.NO_FRAME:
+            log = b"all is well\n"
+        told = None if lies and outcome is Lie.NO_DIGEST else announced
+        found.append(Told(log, told, frame.sha256 if outcome is Honest.PASSES else None))
+    return tuple(found)
+
+
+def shard_of(pod: Body, index: int) -> Body:
+    """The Pod of one shard."""
+    metadata = pod["metadata"]
+    labels = {**metadata["labels"], INDEX_LABEL: str(index)}
+    name = metadata["name"].removesuffix("-pod")
+    return {**pod, "metadata": {**metadata, "labels": labels, "name": f"{name}-{index}-pod"}}
 
 
 def _card(what: Asked, outcome: Honest | Lie, truth: GroundTruth, digest: str) -> Scorecard:
@@ -257,6 +303,8 @@ __all__ = [
     "image_of",
     "pod_of",
     "ran",
+    "shard_of",
     "status_of",
     "tell",
+    "tell_shards",
 ]

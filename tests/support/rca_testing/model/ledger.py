@@ -7,6 +7,7 @@ From then on the consumers are asked: who acts on the word has to be exactly wha
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from rca_rollout.api.live import OnNoData, Operator, Role
 from rca_rollout.core.epoch import epoch_of
 from rca_rollout.core.inputs import resolve_inputs
 from rca_rollout.core.lifecycle.finalizer import FINALIZER
+from rca_rollout.core.names import scorecard_name
+from rca_rollout.core.parts import INDEX_KEY, read_index
 from rca_rollout.core.problem import Problem
 from rca_rollout.core.revision import Running, with_inputs
 from rca_rollout.core.suites import SuiteFacts
@@ -91,6 +94,7 @@ class Ledger:
         self.month: tuple[str, str, str] = ("", "", "")
         """The suite's UID, its budget and the month: while all are the same, the Jobs of it are counted."""
         self.begun = 0
+        self.indices: dict[str, str] = {}
         self.strange: dict[str, tuple[frozenset[Truth], int]] = {}
         self.broken: list[str] = []
         installation.store.watchers.append(self._watch)
@@ -201,8 +205,22 @@ class Ledger:
         assert self.passed(made), f"{track.name}: promoted on {made.name}, which did not pass"
         assert made.epoch == promotion["epoch"], f"{track.name}: promoted on a run of another epoch"
         digests = {self.world.digests.get(job) for job in made.jobs}
+        if any(job in self.world.parts for job in made.jobs):
+            digests |= self._whole(made)
         assert promotion["scorecardSha256"] in digests, f"{track.name}: promoted on another scorecard"
         assert {self.asked[job].revision for job in made.jobs} == {promotion["revision"]}
+
+    def _whole(self, made: MadeRun) -> set[str | None]:
+        """The digest of the index that is kept of this run, where it is of all parts of one honest Job."""
+        kept = self.world.store.objects.get(("configmaps", scorecard_name(made.name)), {})
+        text = (kept.get("data") or {}).get(INDEX_KEY)
+        if text is None:
+            return {self.indices[made.uid]} if made.uid in self.indices else set()
+        parts = tuple(row["sha256"] for row in read_index(text))
+        if all(self.world.parts.get(job) != parts for job in made.jobs):
+            return set()
+        self.indices[made.uid] = hashlib.sha256(text.encode()).hexdigest()
+        return {self.indices[made.uid]}
 
     def _confirmed(self, body: Body) -> None:
         """What is called promoted, where consumers are to confirm, was confirmed by every one of them."""

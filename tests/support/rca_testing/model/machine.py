@@ -101,6 +101,8 @@ SUITES_SPECS: tuple[dict[str, Any], ...] = (
     {"job": {"timeout": "5m"}},
     {"minIncidents": 50},
     {"protectedIncidents": ["GT-03-incident"]},
+    {"job": {"shards": 3}},
+    {"job": {"shards": 3}},
     {"budget": {"runsPerMonth": 2}},
     {"budget": {"runsPerMonth": 9}},
     {"budget": None},

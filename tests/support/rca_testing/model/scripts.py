@@ -217,6 +217,13 @@ def beyond_the_budget() -> Everything:
     return machine
 
 
+def in_shards(*outcomes: Any) -> Everything:
+    machine = begun(quick=False)
+    machine.world.edit_suite(job={"shards": 3})
+    machine._road(20, outcomes)
+    return machine
+
+
 SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "plain": plain,
     "a new revision": a_new_revision,
@@ -234,6 +241,9 @@ SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "promoted, and a replica keeps the old value": lambda: promoted_and_not_confirmed(Says.OLD),
     "promoted, and a replica does not answer": lambda: promoted_and_not_confirmed(Says.NOTHING),
     "demoted, and not confirmed": demoted_and_not_confirmed,
+    "in shards": in_shards,
+    "in shards, all of another run": lambda: in_shards(Lie.OTHER_RUN),
+    "in shards, one twice": lambda: in_shards(Lie.OTHER_SHARD),
     "beyond the budget": beyond_the_budget,
     "Jobs that run another image": jobs_that_run_another_image,
     "another prompt in the observation": another_prompt_in_the_observation,

@@ -94,6 +94,8 @@ class Ledger:
         self.month: tuple[str, str, str] = ("", "", "")
         """The suite's UID, its budget and the month: while all are the same, the Jobs of it are counted."""
         self.begun = 0
+        self.of_workloads = 0
+        self.most_looks = 0
         self.indices: dict[str, str] = {}
         self.strange: dict[str, tuple[frozenset[Truth], int]] = {}
         self.broken: list[str] = []
@@ -266,6 +268,7 @@ class Ledger:
                 found[1] if found[0] == strange else self.world.store.sequence,
             )
             looks = sum(began >= since[1] for began in self.world.looks.get(name, ())[-2 * LOOKS :])
+            self.most_looks = max(self.most_looks, looks)
             named = {one.revision for one in written.truths}
             assert looks <= LOOKS, f"{name}: {strange} governs, {written} was measured: {looks} looks"
             if "{revision}" in active:
@@ -358,6 +361,7 @@ class Ledger:
                 self.owed[name] = (component.metadata.uid, str(value), heard)
             return
         self.promotions += 1
+        self.of_workloads += any(one.digest for one in running)
         spec, uid = component.spec, component.metadata.uid
         track = self.tracks[uid]
         said = f"{name} was switched to Active"

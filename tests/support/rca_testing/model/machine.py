@@ -118,6 +118,9 @@ class Everything(RuleBasedStateMachine):
     reconciliations = 0
     promotions = 0
     crashes = 0
+    of_workloads = 0
+    confirmations = 0
+    most_looks = 0
     states: ClassVar[set[tuple[str, str]]] = set()
 
     def __init__(self) -> None:
@@ -489,6 +492,9 @@ class Everything(RuleBasedStateMachine):
             kind.reconciliations += self.world.reconciliations
             kind.promotions += self.ledger.promotions
             kind.crashes += self.world.crashes
+            kind.of_workloads += self.ledger.of_workloads
+            kind.confirmations += len(self.world.consumers.heard)
+            kind.most_looks = max(kind.most_looks, self.ledger.most_looks)
 
     def _recover(self) -> None:
         world = self.world

@@ -52,9 +52,7 @@ def merge_parts(
     parts: Annotated[
         list[Path], typer.Argument(help="the parts of one run: JSON, gzip as it is stored, or a log")
     ],
-    output: Annotated[
-        Path | None, typer.Option(help="write the scorecard to this file")
-    ] = None,
+    output: Annotated[Path | None, typer.Option(help="write the scorecard to this file")] = None,
 ) -> None:
     """Put the parts that the shards of one run printed together: the whole scorecard, or a refusal."""
     if output is not None:

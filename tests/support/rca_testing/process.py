@@ -23,9 +23,7 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def environment(
-    kubeconfig: Path, namespace: str, pod: str, uid: str, *, metrics_port: int
-) -> dict[str, str]:
+def environment(kubeconfig: Path, namespace: str, pod: str, uid: str, *, metrics_port: int) -> dict[str, str]:
     """What the chart sets, for a process outside of a Pod."""
     return {
         "PATH": os.environ["PATH"],

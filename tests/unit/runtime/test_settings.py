@@ -94,5 +94,7 @@ def test_an_authority_that_is_none_is_named(path: str) -> None:
 def test_tools_that_apply_from_git_are_those_we_know_and_those_that_are_named() -> None:
     known = from_environment(IMAGE).gitops_managers
     assert {"argocd-controller", "kustomize-controller", "helm"} <= known
-    more = from_environment({**IMAGE, "RCA_ROLLOUT_GITOPS_MANAGERS": " my-pipeline, ,kubectl-client-side-apply"})
+    more = from_environment(
+        {**IMAGE, "RCA_ROLLOUT_GITOPS_MANAGERS": " my-pipeline, ,kubectl-client-side-apply"}
+    )
     assert more.gitops_managers == known | {"my-pipeline", "kubectl-client-side-apply"}

@@ -47,11 +47,13 @@ class Running:
 @dataclass(frozen=True)
 class Unsettled(Problem):
     """Pods run different things, or are about to. `seen` is what runs, `coming` what the template will bring: a revision's
-    name, or the beginning of one that ends with `@`; or in words what it is, where it is one of `others` or nothing known."""
+    name, or the beginning of one that ends with `@`; or in words what it is, where it is one of `others` or nothing known.
+    `inputs` are what all Pods read beside it; None where that is not known."""
 
     seen: tuple[Running, ...] = ()
     coming: str | None = None
     others: tuple[str, ...] = ()
+    inputs: tuple[tuple[str, str], ...] | None = None
 
     def brings(self, revision: str | None) -> bool:
         """Whether the template's Pods will be of this revision, as far as can be told before they run."""
@@ -66,8 +68,13 @@ def declared(spec: RcaComponentSpec) -> Running:
     return Running(spec.revision or "")
 
 
-def with_inputs(running: Running, inputs: tuple[tuple[str, str], ...] | Problem) -> Running | Problem:
-    """What runs, with its further inputs. Where one is missing, the image that runs is known all the same."""
+def with_inputs(
+    running: Running | Unsettled, inputs: tuple[tuple[str, str], ...] | Problem
+) -> Running | Problem:
+    """What runs, with its further inputs. Where one is missing, the image that runs is known all the same; and a prompt
+    that changes in the middle of a rollout has changed for every Pod."""
+    if isinstance(running, Unsettled):
+        return running if isinstance(inputs, Problem) else replace(running, inputs=inputs)
     if isinstance(inputs, Problem):
         return Unsettled(inputs.reason, inputs.message, stalled=inputs.stalled, seen=(running,))
     return replace(running, inputs=inputs)

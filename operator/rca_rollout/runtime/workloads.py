@@ -14,7 +14,7 @@ from rca_rollout.api.reasons import Reason
 from rca_rollout.api.revision import WorkloadKind, WorkloadRef
 from rca_rollout.core.inputs import keys_of, resolve_inputs
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.revision import Running, bound, declared, with_inputs
+from rca_rollout.core.revision import Running, Unsettled, bound, declared, with_inputs
 from rca_rollout.core.workloads import selector_of, view_workload
 from rca_rollout.kube.errors import NotFoundError, RefusedError
 from rca_rollout.kube.resources import CONFIGMAPS, DAEMON_SETS, DEPLOYMENTS, PODS, SECRETS, STATEFUL_SETS
@@ -29,7 +29,9 @@ async def what_runs(world: World, component: RcaComponent) -> Running | Problem:
     running: Running | Problem = declared(spec)
     if spec.workload_ref is not None:
         running = await _workload(world, namespace, spec.workload_ref, named=bound(spec.target.values))
-    if isinstance(running, Problem) or not spec.inputs:
+    if isinstance(running, Problem) and not isinstance(running, Unsettled):
+        return running
+    if not spec.inputs:
         return running
     read: Read = {}
     for kind, ref in keys_of(spec.inputs):

@@ -9,6 +9,7 @@ one name, the key is set to Shadow, whatever the policy.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from rca_rollout.api.common import ConditionType, EffectiveMode, Mode
@@ -148,9 +149,20 @@ def _half_displaced(draft: Draft, promoted: Promotion, running: Unsettled) -> tu
             f"{running.coming} is being rolled out in place of the promoted {promoted.revision}: it starts in Shadow",
         )
     if not others:
-        return None
+        return _inputs_displaced(draft, promoted, running)
     text = f"{_image(others[0])} runs beside the promoted {promoted.revision}: what was not measured starts in Shadow"
     return Reason.REVISION_CHANGED, text
+
+
+def _inputs_displaced(draft: Draft, promoted: Promotion, running: Unsettled) -> tuple[str, str] | None:
+    """Another prompt is another prompt for every Pod, however far a rollout has come."""
+    if running.inputs is None or promoted.running is None:
+        return None
+    for pod in running.seen:
+        now = replace(pod, inputs=running.inputs)
+        if _runs_promoted(promoted, pod) and pod.digest == promoted.image_digest and not _same(promoted, now):
+            return _replaced(draft, promoted, now)
+    return None
 
 
 def _held(draft: Draft, held: Promotion) -> tuple[str, str] | None:
@@ -176,6 +188,8 @@ def _held(draft: Draft, held: Promotion) -> tuple[str, str] | None:
             Reason.REVISION_CHANGED,
             f"{_image(wrong[0])} runs under the name {held.revision}, and was not measured: the word is not held",
         )
+    if isinstance(running, Unsettled):
+        return _inputs_displaced(draft, held, running)
     if isinstance(running, Problem) or not same_name:
         return None
     if not _same(held, running):

@@ -143,6 +143,12 @@ def truths(spec: Mapping[str, Any], objects: Objects) -> frozenset[Truth]:
     )
 
 
+def rolled(objects: Objects) -> bool:
+    """Whether the workload is whole: every Pod that is wanted is there, and of the newest template."""
+    status = objects.get(("deployments", NAME), {}).get("status") or {}
+    return bool(status) and status["updatedReplicas"] == status["replicas"]
+
+
 def prompt_in(objects: Objects) -> str | None:
     """What the consumers read as their prompt now."""
     found: str | None = (objects.get(("configmaps", PROMPTS), {}).get("data") or {}).get(KEY)
@@ -159,5 +165,6 @@ __all__ = [
     "Truth",
     "digest",
     "prompt_in",
+    "rolled",
     "truths",
 ]

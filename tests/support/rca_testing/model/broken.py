@@ -195,6 +195,10 @@ def _parts_of_anything(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parts, "_of_another", lambda run, index, part: None)
 
 
+def _inputs_wait_for_the_rollout(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(what_runs, "_inputs_displaced", lambda draft, promoted, running: None)
+
+
 BROKEN: Mapping[str, Break] = {
     "the closing run is not required": _no_closing_run,
     "the context is ignored": _context_ignored,
@@ -223,5 +227,6 @@ BROKEN: Mapping[str, Break] = {
     "a word for another revision is Active": _any_word_is_active,
     "what was displaced stays": _displaced_stays,
     "half a rollout puts nothing back": _half_is_the_whole,
+    "inputs wait for the end of a rollout": _inputs_wait_for_the_rollout,
     "a word is held for any image": _held_for_any_image,
 }

@@ -95,6 +95,7 @@ class Ledger:
         """The suite's UID, its budget and the month: while all are the same, the Jobs of it are counted."""
         self.begun = 0
         self.of_workloads = 0
+        self.windows = 0
         self.most_looks = 0
         self.indices: dict[str, str] = {}
         self.strange: dict[str, tuple[frozenset[Truth], int]] = {}
@@ -262,6 +263,7 @@ class Ledger:
             if not strange or _excused(body, objects, strange):
                 self.strange.pop(name, None)
                 continue
+            self.windows += name not in self.strange
             found = self.strange.get(name, (strange, self.world.store.sequence))
             since = self.strange[name] = (
                 strange,

@@ -120,6 +120,7 @@ class Everything(RuleBasedStateMachine):
     crashes = 0
     of_workloads = 0
     confirmations = 0
+    windows = 0
     most_looks = 0
     states: ClassVar[set[tuple[str, str]]] = set()
 
@@ -304,17 +305,20 @@ class Everything(RuleBasedStateMachine):
                 workload.end()
             case "begun and ended":
                 workload.begin(revision, letter)
+                self.ledger.govern()
                 self._road(times)
                 workload.end()
             case "half moved" | "moved":
                 workload.move_tag(letter, half=how == "half moved")
             case _:
                 workload.scale_away()
+        self.ledger.govern()
         self._road(times)
 
     @rule(text=st.sampled_from(["one", "one", "two", None]), times=st.integers(0, 3))
     def the_prompt_changes(self, text: str | None, times: int) -> None:
         self.world.agent.prompt(text)
+        self.ledger.govern()
         self._road(times)
 
     @rule(says=st.sampled_from([Says.TRUTH, *Says]), times=st.integers(0, 6))
@@ -494,6 +498,7 @@ class Everything(RuleBasedStateMachine):
             kind.crashes += self.world.crashes
             kind.of_workloads += self.ledger.of_workloads
             kind.confirmations += len(self.world.consumers.heard)
+            kind.windows += self.ledger.windows
             kind.most_looks = max(kind.most_looks, self.ledger.most_looks)
 
     def _recover(self) -> None:

@@ -57,6 +57,8 @@ def _looked_after(body: Body, status: Body, key: Key, world: Installation) -> No
     running = agent.truths(spec, world.store.objects)
     if len(running) != 1 or not world.seen(name) or status["phase"] == "Pending":
         return
+    if spec.get("workloadRef") and not agent.rolled(world.store.objects):
+        return  # it is read as what was promoted reads it
     active = (spec["target"].get("values") or {}).get("active", "Active")
     acts = next(iter(running)).acts(world.value(name), active)
     assert acts == governs, (

@@ -224,6 +224,16 @@ def in_shards(*outcomes: Any) -> Everything:
     return machine
 
 
+def another_prompt_in_the_middle_of_a_restart() -> Everything:
+    machine = begun({"workloadRef": agent.WORKLOAD, "inputs": agent.INPUTS})
+    _to_active_word(machine)
+    machine.world.agent.begin("r1", "a")
+    _watch(machine)
+    machine.world.agent.prompt("two")
+    _watch(machine)
+    return machine
+
+
 SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "plain": plain,
     "a new revision": a_new_revision,
@@ -247,6 +257,7 @@ SCRIPTS: Mapping[str, Callable[[], Everything]] = {
     "beyond the budget": beyond_the_budget,
     "Jobs that run another image": jobs_that_run_another_image,
     "another prompt in the observation": another_prompt_in_the_observation,
+    "another prompt in the middle of a restart": another_prompt_in_the_middle_of_a_restart,
     "another prompt while Active": another_prompt_while_active,
     "rolled out": lambda: rolled_out(hold=False),
     "half rolled out": lambda: rolled_out(hold=False, half=True),

@@ -64,7 +64,7 @@ class Consumers:
             return judge_replicas(asked, at, said, PODS)
         said = {pod: self._say(asked, number) for number, pod in enumerate(PODS)}
         ready = (*PODS, LATE) if self.says is Says.COMES else PODS
-        if self.says is Says.TRUTH and all(
+        if self.says in (Says.TRUTH, Says.OLD) and all(
             (self._loaded.get((asked.subject.key, number), ""), self._acts(asked, number))
             == (asked.value, str(asked.mode))
             for number in (0, 1)

@@ -55,5 +55,6 @@ def test_no_order_of_events_breaks_a_promise(part: int, capsys: pytest.CaptureFi
         )
     assert found.steps >= ENOUGH / PARTS
     assert found.promotions > 20
-    assert found.of_workloads and found.confirmations
+    assert found.of_workloads
+    assert found.confirmations
     assert {"Evaluating", "Observing", "Active", "Blocked", "Pending"} <= {phase for phase, _ in found.states}

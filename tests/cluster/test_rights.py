@@ -7,7 +7,7 @@ here (a part of `ROADS`), or does not belong into the chart.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from rca_testing.node import Api, Place, component, modes
 from rca_testing.rights import Right, account, granted, refused, rendered, sentence, used
 from rca_testing.supervisor import Supervisor
 from rca_testing.wire import Sent
-from rca_testing.wire_faults import Lagging, ResetAfter, Rule, is_
+from rca_testing.wire_faults import Answer, Lagging, ResetAfter, Rule, is_
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds"), pytest.mark.timeout(600)]
 
@@ -30,10 +30,35 @@ EXCEPTIONS: Mapping[Right, str] = {}
 
 
 def _promoted(world: ApiWorld, run: Supervisor) -> None:
-    """To Active; the answer to the first Job is lost, so that it is met again. With the finalizer."""
+    """To Active; the answer to the first Job is lost, so that it is looked for. With the finalizer."""
     world.wire.rules += [Rule(is_("watch", "jobs"), Lagging(5.0)), Rule(is_("create", "jobs"), ResetAfter())]
     world.component(deletionPolicy="RevertToShadow")
     run.until(lambda world: world.status().get("phase") == "Active")
+
+
+def _name_taken(world: ApiWorld, run: Supervisor) -> None:
+    """Somebody's Job stands where a run's Job was to be made: it is looked at, and told."""
+    busy = Rule(is_("create", "jobs"), Answer(503, "ServiceUnavailable"), times=1_000_000)
+    world.wire.rules.append(busy)
+    before = {run["metadata"]["name"] for run in world.place.list("EvalRun")}
+    world.place.spec("RcaComponent", "live", guard={"interval": "1s"})
+    run.until(lambda world: _wants_job(world, before))
+    name = _wants_job(world, before)
+    pod = {
+        "restartPolicy": "Never",
+        "containers": [{"name": "theirs", "image": "theirs.example/job:1"}],
+    }
+    theirs = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {"suspend": True, "template": {"spec": pod}},
+    }
+    world.place.create(theirs)
+    world.wire.rules.remove(busy)
+    run.until(lambda world: _asked(world, "get jobs"))
+    world.place.delete("Job", name)
+    world.place.spec("RcaComponent", "live", guard={"interval": "720h"})
 
 
 def _superseded(world: ApiWorld, run: Supervisor) -> None:
@@ -108,6 +133,7 @@ def _deleted(world: ApiWorld, run: Supervisor) -> None:
 
 ROADS: tuple[Callable[[ApiWorld, Supervisor], None], ...] = (
     _promoted,
+    _name_taken,
     _superseded,
     _pruned,
     _workloads,
@@ -115,6 +141,15 @@ ROADS: tuple[Callable[[ApiWorld, Supervisor], None], ...] = (
     _refused_pods,
     _deleted,
 )
+
+
+def _wants_job(world: ApiWorld, before: Collection[str]) -> str:
+    """The Job that a new run has named and not got."""
+    for run in world.place.list("EvalRun"):
+        named = str(((run.get("status") or {}).get("jobRef") or {}).get("name") or "")
+        if run["metadata"]["name"] not in before and named and world.place.find("Job", named) is None:
+            return named
+    return ""
 
 
 def _running(job: Mapping[str, Any]) -> bool:

@@ -214,6 +214,21 @@ def test_what_explains_nothing_more_is_held_with_a_reason_and_measured_further()
     assert world.phase is ComponentPhase.OBSERVING
 
 
+def test_what_shows_no_benefit_names_the_run_that_is_under_way_meanwhile() -> None:
+    world = World(promotion={"requireBenefit": True})
+    to_the_gate(world, fixed=0)
+    for _ in range(8):
+        if world.status.current_run:
+            break
+        world.now = world.wake or world.now + timedelta(hours=8)
+        world.settle()
+    current = world.status.current_run
+    promoted = world.status.condition(ConditionType.PROMOTED)
+    assert current and promoted
+    assert promoted.reason == "NoBenefit"
+    assert current.name in promoted.message
+
+
 def test_what_explains_one_incident_more_is_promoted() -> None:
     world = World(promotion={"requireBenefit": True})
     assert to_the_gate(world, fixed=1).value == "Active"

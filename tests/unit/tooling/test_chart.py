@@ -27,6 +27,7 @@ VERBS = {
     "get": ("", "get"),
     "list": ("", "list"),
     "create": ("", "create"),
+    "make": ("", "create"),
     "json_patch": ("", "patch"),
     "delete": ("", "delete"),
     "replace": ("", "update"),
@@ -40,7 +41,7 @@ type Right = tuple[str, str, str]
 def calls() -> Iterator[ast.Call]:
     for path in sorted(OPERATOR.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if isinstance(node, ast.Call):
                 yield node
 
 
@@ -48,14 +49,17 @@ def used() -> set[Right]:
     """(group, resource, verb) of every request that the operator's source can make."""
     rights: set[Right] = set()
     for call in calls():
-        assert isinstance(call.func, ast.Attribute)
-        name = call.func.attr
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         first = call.args[0] if call.args else None
         if name in VERBS and isinstance(first, ast.Name) and first.id in KNOWN:
             suffix, verb = VERBS[name]
             rights.add((KNOWN[first.id].group, KNOWN[first.id].plural + suffix, verb))
         elif name == "pod_log":
             rights.add(("", "pods/log", "get"))
+        elif name == "Children" and isinstance(first, ast.Name) and first.id in KNOWN:
+            # Our own list and stream of what runs own.
+            resource = KNOWN[first.id]
+            rights |= {(resource.group, resource.plural, verb) for verb in ("list", "watch")}
         elif name in ("event", "index") and len(call.args) == 3:
             # kopf's registration: it lists, then watches.
             plural = ast.literal_eval(call.args[2])

@@ -2,8 +2,8 @@
 
 from rca_eval.selftest.mutant import Mutant
 
-OTHERS = "_confirmed(other) and other.id != incident.id and _family(other) != _family(incident)"
-EARLIER = "row is not None and row.resolved_at < begin"
+OTHERS = "one.incident != incident.id and one.family != family"
+EARLIER = "one.row.resolved_at < begin"
 RESOLVED = "if row.resolved_at < query.before]"
 FOUND = "for row in rows if int(row[1]) < before]"
 BEST = "found[cause] = max(found.get(cause, Fraction(0)), share * one.similarity)"
@@ -15,7 +15,7 @@ NEVER = (
     "no incident can: who recalls the answer is always right (only a poisoned past in a unit test shows it)"
 )
 TIMELESS = (
-    ("job/past.py", EARLIER, "row is not None"),
+    ("job/past.py", EARLIER, "True"),
     ("engine/recall.py", RESOLVED, "]"),
     ("graph/memory.py", FOUND, "for row in rows]"),
 )
@@ -31,7 +31,7 @@ def _p(name: str, old: str, new: str, imitates: str, *, equivalent: str = "", ne
 
 MUTANTS = (
     Mutant(
-        "memory-recalls-itself", "memory", "job/past.py", OTHERS, "_confirmed(other)",
+        "memory-recalls-itself", "memory", "job/past.py", OTHERS, "True",
         "the incident itself is in its own past", needs=NEVER, more=TIMELESS,
     ),
     Mutant(
@@ -40,16 +40,16 @@ MUTANTS = (
         needs="a later incident, similar and of another family, whose cause is a rival here", more=TIMELESS[1:],
     ),
     _p(
-        "memory-knows-its-family", OTHERS, "_confirmed(other) and other.id != incident.id",
+        "memory-knows-its-family", OTHERS, "one.incident != incident.id",
         "earlier incidents of the same family are recalled",
         needs="an earlier incident of the same label.family whose cause is a rival here",
     ),
     _p(
-        "memory-only-its-family", OTHERS, OTHERS.replace("_family(other) !=", "_family(other) =="),
+        "memory-only-its-family", OTHERS, OTHERS.replace("one.family !=", "one.family =="),
         "a comparison is turned round: only the same family is recalled",
         needs="an earlier incident of the same label.family whose cause is a rival here",
     ),
-    _p("memory-too-short", EARLIER, EARLIER + " and row.resolved_at > begin - 86400", "the memory ends after a day", needs=HELPS),
+    _p("memory-too-short", EARLIER, EARLIER + " and one.row.resolved_at > begin - 86400", "the memory ends after a day", needs=HELPS),
     _p("memory-causes-are-symptoms", "causes=tuple(sorted(incident.expected_root_cause))", "causes=(alert.service,)", "the service that alerted is remembered as the cause"),
     _p("memory-causes-are-failing", "causes=tuple(sorted(incident.expected_root_cause))", "causes=tuple(sorted(failing(rows)))", "whatever failed is remembered as the cause", needs=MATTERS),
     _r("recall-from-thirty", "THRESHOLD = Fraction(6, 10)", "THRESHOLD = Fraction(3, 10)", "what is little alike is recalled too", needs=MATTERS),

@@ -48,7 +48,7 @@ def in_the_way(draft: Draft) -> bool:
     return complete and (draft.approval is not None or not granted(draft))
 
 
-def hold(draft: Draft) -> None:
+def hold(draft: Draft, meanwhile: str = "") -> None:
     """Shown while everything is there but what this module asks for. Runs go on meanwhile, an interval apart."""
     if not beneficial(draft):
         last = proof.newest(draft)
@@ -58,7 +58,7 @@ def hold(draft: Draft) -> None:
         )
         if reason_of(draft.old.conditions, ConditionType.PROMOTED) != Reason.NO_BENEFIT:
             draft.announce(Reason.NO_BENEFIT, text)
-        draft.condition(ConditionType.PROMOTED, False, Reason.NO_BENEFIT, text)
+        draft.condition(ConditionType.PROMOTED, False, Reason.NO_BENEFIT, text + meanwhile)
         return
     if draft.approval is None:
         _request(draft)

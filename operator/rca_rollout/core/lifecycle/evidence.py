@@ -116,8 +116,10 @@ def rest(draft: Draft, until: datetime) -> None:
 
 def held_back(draft: Draft) -> None:
     """Why a component in Shadow is not promoted: by its spec, for want of a verdict, or since its observation goes on."""
+    waits = waits_for(draft)
+    meanwhile = _meanwhile(draft, waits)
     if approval.in_the_way(draft):
-        approval.hold(draft)
+        approval.hold(draft, meanwhile)
         return
     reason, text = str(Reason.NOT_PROMOTED), "waits for the gate"
     if draft.spec.mode is Mode.SHADOW:
@@ -127,12 +129,18 @@ def held_back(draft: Draft) -> None:
         reason, text = draft.retry.reason or reason, f"waits for a verdict: {draft.retry.message}"
     elif draft.evidence.passing:
         text = "waits for the end of the observation"
-    if draft.current_run and not draft.retry:
-        run, waits = f"{draft.current_run.trigger} run {draft.current_run.name}", waits_for(draft)
-        text += f"; {run}: {waits[1]}" if waits else f"; {run} is under way"
-        if waits and waits[0] == Reason.BUDGET_EXCEEDED and reason == Reason.NOT_PROMOTED:
-            reason = Reason.BUDGET_EXCEEDED  # a month may be long
-    draft.condition(ConditionType.PROMOTED, False, reason, text)
+    if meanwhile and waits and waits[0] == Reason.BUDGET_EXCEEDED and reason == Reason.NOT_PROMOTED:
+        reason = Reason.BUDGET_EXCEEDED  # a month may be long
+    draft.condition(ConditionType.PROMOTED, False, reason, text + meanwhile)
+
+
+def _meanwhile(draft: Draft, waits: tuple[str, str] | None) -> str:
+    """What is said of the current run behind a sentence; nothing where a retry is told of anyway."""
+    current = draft.current_run
+    if current is None or draft.retry:
+        return ""
+    run = f"{current.trigger} run {current.name}"
+    return f"; {run}: {waits[1]}" if waits else f"; {run} is under way"
 
 
 def waits_for(draft: Draft) -> tuple[str, str] | None:

@@ -224,7 +224,8 @@ def test_what_shows_no_benefit_names_the_run_that_is_under_way_meanwhile() -> No
         world.settle()
     current = world.status.current_run
     promoted = world.status.condition(ConditionType.PROMOTED)
-    assert current and promoted
+    assert current
+    assert promoted
     assert promoted.reason == "NoBenefit"
     assert current.name in promoted.message
 

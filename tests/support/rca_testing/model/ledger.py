@@ -466,12 +466,16 @@ class Ledger:
         answer = component.status.verbs and component.status.verbs.approve
         assert answer, f"{said} without an approval"
         assert ("approve", answer.token) in track.asked, f"{said} on an approval that nobody gave"
-        assert answer.result == "Accepted", f"{said} on a refused approval"
+        # Who approves once more is refused, and what was approved before stays so.
+        again = answer.message.startswith("approved already")
+        assert again or answer.result == "Accepted", f"{said} on a refused approval: {answer.message}"
+        approval = component.status.approval
+        assert approval is not None, f"{said} without an approval"
+        assert approval.approved_at, f"{said} before it was approved"
         assert answer.token.split("/")[0] == component.status.epoch, f"{said} on an approval of another epoch"
         closing = component.status.evidence.runs if component.status.evidence else ()
         assert closing, f"{said} on no evidence"
-        assert component.status.approval is not None
-        assert component.status.approval.context == component.status.context
+        assert approval.context == component.status.context, f"{said} on an approval of another context"
 
     def _conditions(self, said: str, component: RcaComponent, step: Step) -> None:
         for one in component.spec.observation.conditions:

@@ -6,9 +6,8 @@ come first, as one piece of text, so that a piece that is known need not be read
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from threading import Lock
 
 import orjson
 
@@ -32,27 +31,24 @@ class Answers:
 
 
 class _Known:
-    """By the bytes of the answers, and by the object that they were read into. Threads read scorecards, too."""
+    """By the bytes of the answers, and by the object that they were read into.
+
+    Threads read scorecards, too: the table is replaced, never changed, so each sees a whole one. What one of them adds may
+    be lost to another's, and is read once more then.
+    """
 
     def __init__(self) -> None:
-        self._by_text: OrderedDict[bytes, Answers] = OrderedDict()
-        self._lock = Lock()
+        self._by_text: Mapping[bytes, Answers] = {}
 
     def get(self, text: bytes) -> Answers | None:
-        with self._lock:
-            if text in self._by_text:
-                self._by_text.move_to_end(text)
-            return self._by_text.get(text)
+        return self._by_text.get(text)
 
     def add(self, text: bytes, answers: Answers) -> None:
-        with self._lock:
-            self._by_text[text] = answers
-            while len(self._by_text) > _KEPT:
-                self._by_text.popitem(last=False)
+        kept = [*self._by_text.items(), (text, answers)]
+        self._by_text = dict(kept[-_KEPT:])
 
     def of(self, value: Deterministic) -> Answers | None:
-        with self._lock:
-            return next((known for known in self._by_text.values() if known.value is value), None)
+        return next((known for known in self._by_text.values() if known.value is value), None)
 
 
 _KNOWN = _Known()

@@ -21,7 +21,7 @@ from rca_rollout.core.epoch import TAG, changed_parts, epoch_parts, stored_parts
 from rca_rollout.core.lifecycle import guard, promotion
 from rca_rollout.core.lifecycle.draft import Draft
 from rca_rollout.core.problem import Problem
-from rca_rollout.core.revision import Running, Unsettled, active_value, bound, declared, revision_in
+from rca_rollout.core.revision import Running, Unsettled, active_value, bound, declared
 from rca_rollout.core.suites import SuiteFacts
 from rca_rollout.core.target import TargetView
 
@@ -52,11 +52,6 @@ def settle(draft: Draft, target: TargetView) -> bool:
     draft.promotion, draft.held = draft.promotion or draft.held, None
     promotion.demote(draft, target, *found)
     return True
-
-
-def stands(draft: Draft, target: TargetView) -> bool:
-    """Whether the key holds a word for Active, of whatever revision: one that is read as Shadow now may be rolled back to."""
-    return draft.active or revision_in(target.value, draft.spec.target.values) is not None
 
 
 def settle_epoch(draft: Draft, suite: SuiteFacts) -> None:

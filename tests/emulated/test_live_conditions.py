@@ -161,7 +161,8 @@ async def test_steady_readings_of_an_active_component_write_nothing(lab: Lab, pr
     before, asked = len(lab.server.writes()), len(prometheus.asked)
     with pytest.raises(AssertionError, match="not reached"):
         await lab.until(lambda: len(lab.server.writes()) > before, within=1800)
-    assert 25 <= len(prometheus.asked) - asked <= 35
+    # Thirty, less what the skipping clock passes over while a real answer is on its way.
+    assert 20 <= len(prometheus.asked) - asked <= 35
 
 
 async def test_nothing_is_promoted_where_conditions_are_asked_for_and_nobody_can_be_asked(lab: Lab) -> None:

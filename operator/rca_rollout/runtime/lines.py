@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from rca_rollout.api.parse import InvalidSpec, parse
 from rca_rollout.api.run import EvalRun
 from rca_rollout.core.admission import Turns, active_components, turns
+from rca_rollout.core.memo import Memo
 from rca_rollout.runtime.cache import Body, Cache
 
 _REMEMBERED = 4096
@@ -18,7 +18,7 @@ class Lines:
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        self._usable: dict[tuple[str, Any], bool] = {}
+        self._usable: Memo[bool] = Memo(_REMEMBERED)
 
     def of(self, namespace: str, suite: str, reserved: Collection[str] = ()) -> Turns:
         """Whose turn it is in this suite."""
@@ -42,8 +42,4 @@ class Lines:
         """Whether the run can ever have its turn."""
         metadata = body["metadata"]
         known = (str(metadata["uid"]), metadata.get("generation"))
-        if known not in self._usable:
-            if len(self._usable) >= _REMEMBERED:
-                self._usable.clear()
-            self._usable[known] = not isinstance(parse(EvalRun, body), InvalidSpec)
-        return self._usable[known]
+        return self._usable.get(known, lambda: not isinstance(parse(EvalRun, body), InvalidSpec))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 from rca_rollout.api.meta import Resource
 from rca_rollout.api.parse import InvalidSpec, parse
+from rca_rollout.core.memo import Memo
 from rca_rollout.runtime.cache import Body
 
-_REMEMBERED = 160  # some 30 KiB each; runs are many, and each version of one is looked at once or twice
-_known: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+# Some 30 KiB each; runs are many, and each version of one is looked at once or twice.
+_KNOWN: Memo[Any] = Memo(160)
 
 
 def parsed[K: Resource](kind: type[K], body: Body) -> K | InvalidSpec:
@@ -21,12 +21,5 @@ def parsed[K: Resource](kind: type[K], body: Body) -> K | InvalidSpec:
         return parse(kind, body)
     # A watched copy goes without its managed fields, which is another object for who looks at these.
     key = (kind, uid, version, "managedFields" in metadata)
-    found = _known.get(key)
-    if found is None:
-        found = _known[key] = parse(kind, body)
-        if len(_known) > _REMEMBERED:
-            _known.popitem(last=False)
-    else:
-        _known.move_to_end(key)
-    answer: K | InvalidSpec = found
+    answer: K | InvalidSpec = _KNOWN.get(key, lambda: parse(kind, body))
     return answer

@@ -165,7 +165,9 @@ class RunReconciler:
             if body is not None and not live:
                 self._doubted.add(key)
                 raise
-            self._seen.pop(key, None)
+            gone = self._seen.pop(key, "")
+            self._made.pop(gone, None)
+            self._silent.pop(gone, None)
             await self._sweep(key)
             return None
         except (ConflictError, TransientError):
@@ -478,7 +480,7 @@ def _effective(component: RcaComponent | Problem | None, siblings: Sequence[Sibl
 
 
 def _with(snapshot: RunSnapshot, **changes: Any) -> RunSnapshot:
-    return RunSnapshot(**{**snapshot.__dict__, **changes})
+    return dataclasses.replace(snapshot, **changes)
 
 
 def _ended(run: EvalRun) -> bool:

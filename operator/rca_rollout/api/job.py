@@ -59,6 +59,15 @@ class EnvVar(Model):
     value: Annotated[str, Field(max_length=4096)] = ""
 
 
+Environment = Annotated[
+    tuple[EnvVar, ...],
+    Field(
+        max_length=64,
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+    ),
+]
+
+
 class ResourceRequirements(Model):
     """What the eval container may use."""
 
@@ -88,13 +97,7 @@ class Sidecar(Model):
     command: Arguments = ()
     """Default: the image's own entry point. It runs as user 65532 and may write to /tmp."""
     args: Arguments = ()
-    env: Annotated[
-        tuple[EnvVar, ...],
-        Field(
-            max_length=64,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
-        ),
-    ] = ()
+    env: Environment = ()
     ports: Annotated[
         tuple[Annotated[int, Field(strict=True, ge=1, le=65535)], ...],
         Field(max_length=8, json_schema_extra={"x-kubernetes-list-type": "set"}),
@@ -156,13 +159,7 @@ class JobTemplate(Model):
     command: Arguments = ()
     """Default: the image's own entry point."""
     args: Arguments = ()
-    env: Annotated[
-        tuple[EnvVar, ...],
-        Field(
-            max_length=64,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
-        ),
-    ] = ()
+    env: Environment = ()
     resources: ResourceRequirements | None = None
     node_selector: Annotated[Mapping[str, LabelValue], Field(max_length=16), QualifiedKeys] = {}
     tolerations: Annotated[tuple[Toleration, ...], Field(max_length=16)] = ()

@@ -29,6 +29,7 @@ from rca_rollout.integrations.confirm import AT_ONCE, ReplicaError, Replicas
 from rca_rollout.integrations.prometheus import QueryError
 from rca_rollout.kube.errors import KubeError
 from rca_rollout.kube.resources import PODS, Resource
+from rca_rollout.runtime.background import Background
 from rca_rollout.runtime.queue import Key, WorkQueue
 from rca_rollout.runtime.readings import Source
 
@@ -56,7 +57,7 @@ class _Place:
     task: asyncio.Task[None] | None = None
 
 
-class Confirmer:
+class Confirmer(Background[_Place]):
     """`clock` as the reconcilers see it. A component whose answer is another one is put into the queue."""
 
     def __init__(
@@ -67,13 +68,13 @@ class Confirmer:
         queue: WorkQueue,
         clock: Callable[[], datetime],
     ) -> None:
+        super().__init__()
         self._pods = pods
         self._prometheus = prometheus
         self._replicas = replicas
         self._queue = queue
         self._clock = clock
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._places: dict[Key, _Place] = {}
 
     def look(self, key: Key, uid: str, question: Question | None) -> Answer | None:
         """What is known of this very question now. It is asked in the background for as long as it stands."""
@@ -86,19 +87,6 @@ class Confirmer:
             place = self._places[key] = _Place(uid, question)
             place.task = asyncio.create_task(self._go_on_asking(key, place))
         return place.answer
-
-    def forget(self, key: Key) -> None:
-        """The component is gone, or nothing is to be asked of it."""
-        place = self._places.pop(key, None)
-        if place and place.task:
-            place.task.cancel()
-
-    async def close(self) -> None:
-        """Ends what is being asked."""
-        tasks = [place.task for place in self._places.values() if place.task]
-        for key in list(self._places):
-            self.forget(key)
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _go_on_asking(self, key: Key, place: _Place) -> None:
         """Also after all have confirmed: until the decision is made, one may be there that has not."""

@@ -15,6 +15,7 @@ from typing import Protocol
 from rca_rollout.core.lifecycle.conditions import Reading, Readings
 from rca_rollout.core.lifecycle.live import Question
 from rca_rollout.integrations.prometheus import Answer, Fault, QueryError
+from rca_rollout.runtime.background import Background
 from rca_rollout.runtime.queue import Key, WorkQueue
 
 log = logging.getLogger("rca_rollout.readings")
@@ -41,15 +42,15 @@ class _Place:
     task: asyncio.Task[None] | None = None
 
 
-class Gatherer:
+class Gatherer(Background[_Place]):
     """`clock` as the reconcilers see it. A component whose answers came is put into the queue."""
 
     def __init__(self, source: Source, queue: WorkQueue, clock: Callable[[], datetime]) -> None:
+        super().__init__()
         self._source = source
         self._queue = queue
         self._clock = clock
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._places: dict[Key, _Place] = {}
 
     def look(self, key: Key, uid: str, questions: Sequence[Question]) -> Readings:
         """What is known of these questions now. Those that are due are asked in the background, all in one task."""
@@ -75,19 +76,6 @@ class Gatherer:
         """Whether answers of this component are still awaited."""
         place = self._places.get(key)
         return place is not None and place.task is not None and not place.task.done()
-
-    def forget(self, key: Key) -> None:
-        """The component is gone, or nothing is to be asked of it."""
-        place = self._places.pop(key, None)
-        if place and place.task:
-            place.task.cancel()
-
-    async def close(self) -> None:
-        """Ends what is being asked."""
-        tasks = [place.task for place in self._places.values() if place.task]
-        for key in list(self._places):
-            self.forget(key)
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _due(self, place: _Place, question: Question, early: timedelta = timedelta(0)) -> bool:
         reading, now = place.readings.get(question.name), self._clock()
